@@ -1,0 +1,33 @@
+PY := .venv/bin/python
+PATHS := collect store mining reports tests data benchmarks tracelode
+
+.PHONY: help setup test check golden bench docs
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+.venv/installed: pyproject.toml
+	python3 -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+setup: .venv/installed ## make .venv with tracelode and its development tools
+
+test: setup ## run the tests
+	$(PY) -m pytest
+
+check: setup ## format, lint, types, layers, tests
+	$(PY) -m ruff format --check $(PATHS)
+	$(PY) -m ruff check $(PATHS)
+	.venv/bin/pyright --level error
+	.venv/bin/lint-imports --no-cache
+	$(PY) -m pytest --cov --cov-report=term:skip-covered
+
+golden: setup ## write the expected outputs in tests/golden anew; review the difference
+	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q
+
+bench: setup ## measure ingest and mining against baselines in the same run
+	$(PY) -m benchmarks
+
+docs: setup ## write the generated pages of docs/ anew
+	$(PY) -m docs.generate

@@ -1,0 +1,289 @@
+"""An archive: a folder of traces, each an immutable folder of Parquet files with a manifest.
+
+    archive.toml                                     format version
+    traces/<trace id>/manifest.json                  commit record: files with sha256 and rows, facts, notes, labels
+    traces/<trace id>/<table>.parquet                immutable
+    derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable
+    catalog.duckdb                                   commented views for SQL clients, rebuildable
+    .staging/                                        what is being written
+
+A trace is written to `.staging`, fsynced and renamed: it is there whole or not at all, whatever is killed. Its id is
+the sha256 of the decompressed source, so that the same content is one trace. No locks: any number of writers at once.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tomllib
+import uuid
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import ArchiveError, Error
+from .staging import Staging, sync_folder
+from .tables import TABLES
+from .trace import Facts, Note, Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FORMAT", "Archive", "Damage", "Manifest", "Source"]
+
+FORMAT = 1
+"""Version of the layout above; an archive of a newer one is refused."""
+
+ID_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a trace came from: path, size and time of the file as it was read, and the reader that read it."""
+
+    path: str
+    bytes: int
+    modified_ns: int
+    reader: str
+    reader_version: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The commit record of a trace; `files` maps table to {file, sha256, bytes, rows, first_ns, last_ns}."""
+
+    id: str
+    format: int
+    source: Source
+    facts: Facts
+    notes: tuple[Note, ...]
+    files: Mapping[str, Mapping[str, Any]]
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file of the archive that is not what its manifest says."""
+
+    trace_id: str
+    file: str
+    fault: str
+
+
+class Archive:
+    """A folder of traces. Opening one that is not there is fine: the first trace added makes it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self._check_format()
+
+    def manifests(self) -> list[Manifest]:
+        """The manifests of all traces, by id."""
+        folder = self.path / "traces"
+        if not folder.is_dir():
+            return []
+        return [self._manifest(entry) for entry in sorted(folder.iterdir()) if len(entry.name) == ID_LENGTH]
+
+    def open(self, prefix: str) -> Trace:
+        """The trace whose id begins with that; raises `Error` when none or several do."""
+        folder = self.path / "traces"
+        found = sorted(folder.glob(f"{prefix}*")) if prefix.isalnum() and folder.is_dir() else []
+        if len(found) != 1:
+            what = "no trace" if not found else f"{len(found)} traces"
+            raise Error(f"{self.path}: {what} with an id that begins with {prefix}", "list the ids: tracelode ls")
+        return self._trace(self._manifest(found[0]))
+
+    def find(self, path: Path, reader: str, version: int) -> Trace | None:
+        """The trace that this very file (path, size, time) gave to that reader, without reading the file."""
+        status = path.stat()
+        wanted = Source(str(path.absolute()), status.st_size, status.st_mtime_ns, reader, version)
+        return next((self._trace(m) for m in self.manifests() if m.source == wanted), None)
+
+    @contextmanager
+    def stage(self) -> Generator[Staging]:
+        """A new trace in the making; leaving the block without `commit` leaves nothing behind."""
+        with _disk_errors(self.path):
+            self._create()
+            staging = Staging(self.path / ".staging" / f"{os.getpid()}-{uuid.uuid4().hex}")
+        try:
+            yield staging
+        finally:
+            staging.discard()
+
+    def commit(
+        self,
+        staging: Staging,
+        *,
+        id: str,
+        source: Source,
+        facts: Facts,
+        notes: tuple[Note, ...],
+        run: str | None = None,
+    ) -> Trace:
+        """Makes the staged tables a trace. Content that is there already, read by the same reader, stays as it is."""
+        with _disk_errors(self.path):
+            manifest = Manifest(id, FORMAT, source, facts, notes, staging.finish(), run)
+            staging.write_text("manifest.json", json.dumps(asdict(manifest), indent=1, sort_keys=True) + "\n")
+            target = self.path / "traces" / id
+            if target.exists() and self._read_by(target, source):
+                return self._trace(self._manifest(target))
+            self._publish(staging.path, target)
+            return self._trace(manifest)
+
+    def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any]) -> Trace:
+        """Stores the tables that an analysis mined from a trace, in place of earlier ones; the trace with them."""
+        with self.stage() as staging, _disk_errors(self.path):
+            for name, table in tables.items():
+                staging.write(name, table)
+            staging.write_text(
+                "manifest.json", json.dumps({"files": staging.finish()}, indent=1, sort_keys=True) + "\n"
+            )
+            self._publish(staging.path, self.path / "derived" / f"{analysis}@{version}" / trace.id)
+        return self.open(trace.id)
+
+    def has_derived(self, trace: Trace, analysis: str, version: int) -> bool:
+        """Whether that version of the analysis has run on the trace."""
+        return (self.path / "derived" / f"{analysis}@{version}" / trace.id).is_dir()
+
+    def sql(self, query: str) -> "pl.DataFrame":
+        """Runs one statement over the views of all traces (see `store.query`)."""
+        from .query import run
+
+        return run(self.files(), query)
+
+    def files(self) -> dict[str, Mapping[str, Path]]:
+        """Trace id to its files by table, derived ones included."""
+        return {m.id: self._files(m) for m in self.manifests()}
+
+    def catalogue(self) -> Path:
+        """Writes `catalog.duckdb` anew from the manifests, for any SQL client; readers never see half of it."""
+        import duckdb
+
+        from .query import create_views
+
+        path, temporary = self.path / "catalog.duckdb", self.path / ".staging" / f"{uuid.uuid4().hex}.duckdb"
+        with _disk_errors(self.path):
+            self._create()
+            with duckdb.connect(":memory:") as connection:
+                # Older clients can open this version of the file; see docs/how-it-works.md.
+                connection.execute(f"attach '{temporary}' as catalog (storage_version 'v1.0.0')")
+                connection.execute("use catalog")
+                create_views(connection, self.files(), comments=True)
+                connection.execute("use memory; detach catalog")
+            temporary.replace(path)
+        return path
+
+    def fsck(self) -> Iterator[Damage]:
+        """Compares every file with its manifest: what is missing or altered, in traces and in mined tables."""
+        for entry in sorted([*self.path.glob("traces/*"), *self.path.glob("derived/*/*")]):
+            try:
+                files = json.loads((entry / "manifest.json").read_text())["files"]
+            except (OSError, ValueError, KeyError) as error:
+                yield Damage(entry.name, "manifest.json", f"cannot be read: {error}")
+                continue
+            for file in files.values():
+                path = entry / str(file["file"])
+                if not path.is_file():
+                    yield Damage(entry.name, path.name, "is missing")
+                elif _sha256(path) != file["sha256"]:
+                    yield Damage(entry.name, path.name, "does not have the sha256 of its manifest")
+
+    def _check_format(self) -> None:
+        marker = self.path / "archive.toml"
+        if self.path.exists() and not self.path.is_dir():
+            raise ArchiveError(f"{self.path}: is not a folder", "give a folder with --archive")
+        if not marker.is_file():
+            return
+        try:
+            version = tomllib.loads(marker.read_text())["format"]
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
+            raise ArchiveError(f"{marker}: is not an archive's marker", "restore it: format = 1") from error
+        if version > FORMAT:
+            raise ArchiveError(
+                f"{self.path}: archive format {version}, this tracelode reads up to {FORMAT}", "update tracelode"
+            )
+
+    def _create(self) -> None:
+        for name in ("traces", "derived", ".staging"):
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+        marker = self.path / "archive.toml"
+        if not marker.exists():
+            temporary = self.path / ".staging" / f"{uuid.uuid4().hex}.toml"
+            temporary.write_text(f"format = {FORMAT}\n")
+            temporary.replace(marker)
+
+    def _publish(self, staged: Path, target: Path) -> None:
+        """Renames the staged folder into place, whoever else does the same at the same moment."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(100):
+            try:
+                staged.rename(target)
+            except OSError as error:
+                if not target.is_dir():
+                    raise error
+                retired = self.path / ".staging" / f"retired-{uuid.uuid4().hex}"
+                try:
+                    target.rename(retired)
+                except FileNotFoundError:
+                    continue  # another writer retired it first
+                shutil.rmtree(retired, ignore_errors=True)
+            else:
+                sync_folder(target.parent)
+                return
+        raise ArchiveError(f"{target}: other writers replace it all the time", "try again")
+
+    def _read_by(self, folder: Path, source: Source) -> bool:
+        there = self._manifest(folder).source
+        return (there.reader, there.reader_version) == (source.reader, source.reader_version)
+
+    def _manifest(self, folder: Path) -> Manifest:
+        path = folder / "manifest.json"
+        try:
+            raw = json.loads(path.read_text())
+            return Manifest(
+                raw["id"],
+                raw["format"],
+                Source(**raw["source"]),
+                Facts(**raw["facts"]),
+                tuple(Note(**note) for note in raw["notes"]),
+                raw["files"],
+                raw["run"],
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ArchiveError(f"{path}: unreadable manifest: {error}", "check the archive: tracelode fsck") from error
+
+    def _trace(self, manifest: Manifest) -> Trace:
+        rows = {name: int(file["rows"]) for name, file in manifest.files.items()}
+        return Trace(
+            manifest.id, manifest.facts, manifest.notes, self._files(manifest), rows, manifest.source.path, manifest.run
+        )
+
+    def _files(self, manifest: Manifest) -> dict[str, Path]:
+        folder = self.path / "traces" / manifest.id
+        files = {name: folder / str(file["file"]) for name, file in manifest.files.items()}
+        # Ascending versions, so that the newest one of an analysis decides.
+        for analysis in sorted((self.path / "derived").glob("*@*"), key=_version):
+            files |= {f.stem: f for f in sorted((analysis / manifest.id).glob("*.parquet")) if f.stem in TABLES}
+        return files
+
+
+def _version(folder: Path) -> tuple[str, int]:
+    name, _, version = folder.name.partition("@")
+    return name, int(version) if version.isdigit() else 0
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ArchiveError(
+            f"{error.filename or path}: {error.strerror or error}", "check space and permissions"
+        ) from error

@@ -1,0 +1,117 @@
+"""SQL over traces: a DuckDB view for each table, with the columns of `store.tables` and a few derived ones."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Error, NotCollected
+from .kinds import category_sql
+from .tables import TABLES, Table
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+__all__ = ["DERIVED", "TraceFiles", "connect", "create_views", "run", "schema_rows", "view_columns"]
+
+TraceFiles = Mapping[str, Mapping[str, Path]]
+"""Trace id to its files by table name."""
+
+DERIVED: Mapping[str, str] = {
+    "trace_id": "id of the trace the row belongs to",
+    "duration_ns": "end_ns - start_ns",
+    "category": "kind of work by the kernel's name: communication, gemm, attention, ...; see `store.kinds`",
+}
+"""Columns that views add to those of the tables, and what they mean."""
+
+
+def connect(traces: TraceFiles) -> "duckdb.DuckDBPyConnection":
+    """Opens an in-memory database with a view for each table that at least one of the traces has."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
+    create_views(connection, traces)
+    return connection
+
+
+def create_views(connection: "duckdb.DuckDBPyConnection", traces: TraceFiles, *, comments: bool = False) -> None:
+    """Creates the views in an open database; with `comments`, documents each of them and its columns."""
+    for table in TABLES.values():
+        files = [files[table.name] for files in traces.values() if table.name in files]
+        if not files:
+            continue
+        connection.execute(_view(table, files))
+        if comments:
+            connection.execute(_comments(table))
+
+
+def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
+    """Runs one statement and returns its rows. Raises `NotCollected` for a table no trace has, `Error` for bad SQL."""
+    import duckdb
+    import polars as pl
+
+    with connect(traces) as connection:
+        try:
+            answer: Any = connection.sql(query)  # None for a statement without rows
+            return pl.DataFrame(answer.to_arrow_table()) if answer is not None else pl.DataFrame()
+        except duckdb.CatalogException as error:
+            raise _missing_table(error, connection) from error
+        except duckdb.Error as error:
+            raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
+
+
+def view_columns(table: Table) -> list[str]:
+    """The column names of the table's view, in order."""
+    derived = ["duration_ns"] if {"start_ns", "end_ns"} <= set(table.names) else []
+    if table.name == "kernel":
+        derived.append("category")
+    return ["trace_id", *table.names, *derived]
+
+
+def _view(table: Table, files: list[Path]) -> str:
+    """The statement that creates the table's view: the trace id is the folder that holds the file."""
+    listed = ", ".join(_quoted(str(f)) for f in files)
+    columns = ["split_part(filename, '/', -2) as trace_id", *(f'"{name}"' for name in table.names)]
+    if "duration_ns" in view_columns(table):
+        columns.append("end_ns - start_ns as duration_ns")
+    if table.name == "kernel":
+        columns.append(f"{category_sql('name')} as category")
+    body = ",\n    ".join(columns)
+    return (
+        f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom read_parquet([{listed}], filename = true)'
+    )
+
+
+def _comments(table: Table) -> str:
+    meanings = {c.name: c.meaning + (f" ({c.unit})" if c.unit else "") for c in table.columns} | dict(DERIVED)
+    lines = [f'comment on view "{table.name}" is {_quoted("one row per " + table.meaning)};']
+    lines += [f'comment on column "{table.name}"."{c}" is {_quoted(meanings[c])};' for c in view_columns(table)]
+    return "\n".join(lines)
+
+
+def _missing_table(error: Exception, connection: "duckdb.DuckDBPyConnection") -> Error:
+    there = [row[0] for row in connection.execute("select view_name from duckdb_views() where not internal").fetchall()]
+    missing = next((n for n in TABLES if f"name {n} does not exist" in str(error) and n not in there), None)
+    if missing is None:
+        return Error(f"sql: {_first_line(error)}", f"there are: {', '.join(there)}")
+    return NotCollected(f"table {missing} was not collected", f"there are: {', '.join(there)}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def schema_rows() -> "pl.DataFrame":
+    """Every view and column with its type, unit and meaning: what `tracelode sql --schema` shows."""
+    import polars as pl
+
+    rows = [
+        {"table": t.name, "column": c.name, "type": str(c.type), "unit": c.unit, "meaning": c.meaning}
+        for t in TABLES.values()
+        for c in t.columns
+    ]
+    return pl.DataFrame(rows)

@@ -1,0 +1,22 @@
+"""Fixtures every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def corpus() -> Path:
+    """The corpus of public traces, where the machine has it."""
+    folder = os.environ.get("TRACELODE_CORPUS")
+    if not folder:
+        pytest.skip("TRACELODE_CORPUS does not name the corpus of public traces")
+    return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps tests away from the user's cache and archive."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("TRACELODE_ARCHIVE", raising=False)

@@ -1,0 +1,185 @@
+import json
+import multiprocessing
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tracelode.store import Archive, ArchiveError, Error, Facts, Note, Source
+
+from .rows import SOURCE, add, kernel, rows
+
+A, B = "a" * 64, "b" * 64
+
+
+def test_a_trace_comes_back_as_it_went_in(tmp_path: Path) -> None:
+    note = Note("truncated", 1, "ends early", "at byte 9")
+    add(Archive(tmp_path / "t"), A, kernel("gemm", 5, 9), notes=(note,))
+    trace = Archive(tmp_path / "t").open("aaaa")
+    assert trace.id == A
+    assert trace.facts == Facts("kineto", producer="test")
+    assert trace.notes == (note,)
+    assert trace.rows == {"kernel": 1}
+    assert trace.kernel.select("name", "start_ns", "end_ns").collect().rows() == [("gemm", 5, 9)]
+
+
+def test_the_same_content_twice_is_one_trace(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    add(archive, A, kernel("first", 0, 1))
+    add(archive, A, kernel("second", 0, 1))
+    assert [m.id for m in archive.manifests()] == [A]
+    assert archive.sql("select name from kernel").rows() == [("first",)]
+
+
+def test_a_newer_reader_replaces_what_an_older_one_read(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    add(archive, A, kernel("old", 0, 1))
+    with archive.stage() as staging:
+        staging.write("kernel", rows("kernel", kernel("new", 0, 1)))
+        newer = Source(SOURCE.path, 12, 34, "kineto", 2)
+        archive.commit(staging, id=A, source=newer, facts=Facts("kineto"), notes=())
+    assert archive.sql("select name from kernel").rows() == [("new",)]
+    assert list((tmp_path / ".staging").iterdir()) == []
+
+
+def test_leaving_the_block_without_commit_leaves_nothing(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    with pytest.raises(RuntimeError), archive.stage() as staging:
+        staging.write("kernel", rows("kernel", kernel("gemm", 0, 1)))
+        raise RuntimeError
+    assert archive.manifests() == []
+    assert list((tmp_path / ".staging").iterdir()) == []
+
+
+def test_an_id_that_fits_none_or_several_traces_is_refused(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    add(archive, "ab" + "0" * 62, kernel("x", 0, 1))
+    add(archive, "ac" + "0" * 62, kernel("x", 0, 1))
+    assert archive.open("ab").id.startswith("ab")
+    with pytest.raises(Error, match="2 traces"):
+        archive.open("a")
+    with pytest.raises(Error, match="no trace"):
+        archive.open("f")
+    with pytest.raises(Error, match="no trace"):
+        archive.open("../traces/a*")
+
+
+def test_a_file_already_read_is_found_by_path_size_and_time(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text("{}")
+    status = file.stat()
+    archive = Archive(tmp_path / "t")
+    source = Source(str(file), status.st_size, status.st_mtime_ns, "kineto", 1)
+    with archive.stage() as staging:
+        staging.write("kernel", rows("kernel", kernel("x", 0, 1)))
+        archive.commit(staging, id=A, source=source, facts=Facts("kineto"), notes=())
+    found = archive.find(file, "kineto", 1)
+    assert found is not None
+    assert found.id == A
+    assert archive.find(file, "kineto", 2) is None
+    file.write_text("{ }")
+    assert archive.find(file, "kineto", 1) is None
+
+
+def test_fsck_names_every_altered_and_missing_file(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    trace = add(archive, A, kernel("x", 0, 1))
+    archive.put_derived(trace, "patterns", 1, {"pattern": rows("pattern")})
+    assert list(archive.fsck()) == []
+    path = tmp_path / "traces" / A / "kernel.parquet"
+    content = path.read_bytes()
+    for position in (0, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        assert [(d.file, d.fault) for d in archive.fsck()] == [
+            ("kernel.parquet", "does not have the sha256 of its manifest")
+        ]
+    path.write_bytes(content)
+    (tmp_path / "derived" / "patterns@1" / A / "pattern.parquet").unlink()
+    assert [(d.file, d.fault) for d in archive.fsck()] == [("pattern.parquet", "is missing")]
+
+
+def test_mined_tables_stand_beside_events_and_a_newer_version_decides(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    trace = add(archive, A, kernel("x", 0, 1))
+    pattern = {"pattern": 0, "sequence": 0, "process": 1, "length": 2, "count": 3, "time_ns": 4, "idle_ns": 0}
+    for version, count in ((9, 3), (10, 5)):
+        mined = rows("pattern", {**pattern, "count": count, "symbols": ["a", "b"]})
+        trace = archive.put_derived(trace, "patterns", version, {"pattern": mined})
+    assert trace.has("pattern")
+    assert archive.has_derived(trace, "patterns", 10)
+    assert not archive.has_derived(trace, "patterns", 11)
+    assert trace.sql("select count, symbols from pattern").rows() == [(5, ["a", "b"])]
+
+
+def test_an_archive_of_a_newer_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "archive.toml").write_text("format = 99\n")
+    with pytest.raises(ArchiveError, match="format 99"):
+        Archive(tmp_path)
+
+
+def test_a_file_in_place_of_the_archive_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    with pytest.raises(ArchiveError, match="not a folder"):
+        Archive(tmp_path / "x")
+
+
+def test_a_damaged_manifest_is_an_archive_problem(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    add(archive, A, kernel("x", 0, 1))
+    (tmp_path / "traces" / A / "manifest.json").write_text("{")
+    with pytest.raises(ArchiveError, match="unreadable manifest"):
+        archive.manifests()
+    assert [d.file for d in archive.fsck()] == ["manifest.json"]
+
+
+def test_a_disk_that_cannot_be_written_is_an_archive_problem(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "traces").write_text("in the way")
+    with pytest.raises(ArchiveError, match="traces"):
+        add(Archive(tmp_path / "t"), A, kernel("x", 0, 1))
+
+
+def test_the_catalogue_answers_like_the_archive_and_says_what_columns_mean(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    add(archive, A, kernel("ncclDevKernel_AllReduce", 5, 9))
+    add(archive, B, kernel("gemm", 0, 1))
+    with duckdb.connect(str(archive.catalogue()), read_only=True) as catalogue:
+        query = "select trace_id, name, duration_ns, category from kernel order by trace_id"
+        assert catalogue.execute(query).fetchall() == [
+            (A, "ncclDevKernel_AllReduce", 4, "communication"),
+            (B, "gemm", 1, "gemm"),
+        ]
+        uncommented = "select count(*) from duckdb_columns() where not internal and comment is null"
+        assert catalogue.execute(uncommented).fetchone() == (0,)
+
+
+def test_writers_at_once_give_one_whole_copy_and_readers_see_no_half(tmp_path: Path) -> None:
+    done = threading.Event()
+    seen: set[tuple[int, ...]] = set()
+
+    def poll() -> None:
+        while not done.is_set():
+            seen.add(tuple(len(json.dumps(dict(m.files["kernel"]))) > 0 for m in Archive(tmp_path).manifests()))
+
+    reader = threading.Thread(target=poll)
+    reader.start()
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write_often, args=(str(tmp_path), n)) for n in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    done.set()
+    reader.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0, 0]
+    assert len(Archive(tmp_path).manifests()) == 5  # four traces of their own and one they all wrote
+    assert list(Archive(tmp_path).fsck()) == []
+    assert list((tmp_path / ".staging").iterdir()) == []
+    assert all(all(state) for state in seen)
+
+
+def _write_often(path: str, number: int) -> None:
+    for _ in range(20):
+        add(Archive(path), A, kernel("shared", 0, 1))
+        add(Archive(path), f"{number}" * 64, kernel("own", 0, 1))
