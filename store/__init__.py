@@ -29,9 +29,11 @@ __all__ = [
     "UnreadableFile",
 ]
 
-_HOME = dict.fromkeys(("Archive", "Damage", "Manifest", "Source"), "archive")
-_HOME |= dict.fromkeys(("COPY_KINDS", "TABLES", "Column", "Kind", "Table"), "tables")
-_HOME |= dict.fromkeys(("Facts", "Note", "Trace"), "trace")
+_HOME: dict[str, str] = {
+    **dict.fromkeys(("Archive", "Damage", "Manifest", "Source"), "archive"),
+    **dict.fromkeys(("COPY_KINDS", "TABLES", "Column", "Kind", "Table"), "tables"),
+    **dict.fromkeys(("Facts", "Note", "Trace"), "trace"),
+}
 
 
 def __getattr__(name: str) -> object:

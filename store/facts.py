@@ -16,7 +16,7 @@ __all__ = ["facts"]
 KERNELS = """
 select
     count(*) as kernels,
-    count(distinct name) as kernel_names,
+    count(distinct name) + max((name is null)::int) as kernel_names, -- kernels without a name count as one name
     coalesce(sum(duration_ns), 0)::bigint as kernel_time_ns
 from kernel
 """

@@ -20,6 +20,7 @@ TraceFiles = Mapping[str, Mapping[str, Path]]
 DERIVED: Mapping[str, str] = {
     "trace_id": "id of the trace the row belongs to",
     "duration_ns": "end_ns - start_ns",
+    "time_ns": "end_ns - from_ns: the iteration with the wait before it",
     "category": "kind of work by the kernel's name: communication, gemm, attention, ...; see `store.kinds`",
 }
 """Columns that views add to those of the tables, and what they mean."""
@@ -65,6 +66,8 @@ def view_columns(table: Table) -> list[str]:
     derived = ["duration_ns"] if {"start_ns", "end_ns"} <= set(table.names) else []
     if table.name == "kernel":
         derived.append("category")
+    if table.name == "iteration":
+        derived.append("time_ns")
     return ["trace_id", *table.names, *derived]
 
 
@@ -76,6 +79,8 @@ def _view(table: Table, files: list[Path]) -> str:
         columns.append("end_ns - start_ns as duration_ns")
     if table.name == "kernel":
         columns.append(f"{category_sql('name')} as category")
+    if table.name == "iteration":
+        columns.append("end_ns - from_ns as time_ns")
     body = ",\n    ".join(columns)
     return (
         f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom read_parquet([{listed}], filename = true)'

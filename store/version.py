@@ -4,7 +4,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["VERSION"]
 
-try:
-    VERSION = version("tracelode")
-except PackageNotFoundError:  # a bare checkout that was never installed
-    VERSION = "0.0.0"
+
+def _installed() -> str:
+    try:
+        return version("tracelode")
+    except PackageNotFoundError:  # a bare checkout that was never installed
+        return "0.0.0"
+
+
+VERSION = _installed()

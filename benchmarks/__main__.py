@@ -1,0 +1,126 @@
+"""Measures tracelode against baselines in the same run: `python -m benchmarks [--mb 100] [--rounds 3] [--trace FILE]`.
+
+Each figure is of a process of its own: CPU seconds and peak memory as the system accounts for them, the least of the
+rounds, which are taken in turn. Equality comes first: both sides must count the same kernels.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from data.generator import Run, Workload, write_kineto
+
+JSON_LOAD = """
+import json, sys
+events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]
+print(sum(event.get("cat") == "kernel" for event in events))
+"""
+INGEST = """
+import sys
+from pathlib import Path
+from tracelode.collect.ingest import read
+from tracelode.store import Archive
+trace, _ = read(Path(sys.argv[1]), Archive(sys.argv[2]))
+print(trace.rows["kernel"])
+"""
+MINE = """
+import sys
+from tracelode.mining.mine import mine
+from tracelode.store import Archive
+archive = Archive(sys.argv[2])
+(manifest,) = archive.manifests()
+mine(archive.open(manifest.id), archive)
+print(manifest.files["kernel"]["rows"])
+"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """CPU seconds and peak resident bytes of a process, and what it printed."""
+
+    seconds: float
+    peak: int
+    answer: str
+
+
+def run(program: str, *arguments: str) -> Measure:
+    """Runs a program in a process of its own and measures it."""
+    process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    answer = process.stdout.read().strip()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    if process.returncode:
+        sys.exit(f"a contender failed with exit code {process.returncode}")
+    return Measure(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, answer)
+
+
+def big_trace(folder: Path, megabytes: int) -> Path:
+    """A generated training run of about that size as uncompressed Kineto JSON."""
+    probe = folder / "probe.json"
+    write_kineto(Run(Workload(iterations=8, python_frames=True)), probe)
+    iterations = max(8, round(8 * megabytes * 1e6 / probe.stat().st_size))
+    path = folder / "trace.json"
+    write_kineto(Run(Workload(iterations=iterations, python_frames=True)), path)
+    return path
+
+
+def main() -> None:
+    """Generates or takes a trace, measures all contenders in turn, and prints ratios."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--mb", type=int, default=100, help="size of the generated trace in MB")
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--trace", type=Path, help="an uncompressed Kineto file to measure on instead")
+    options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        trace = given.trace or big_trace(folder, given.mb)
+        size = trace.stat().st_size
+        run(INGEST, "data/samples/train.json.gz", str(folder / "warm"))  # compiles once, outside the measurement
+        run(MINE, "", str(folder / "warm"))
+        loads, ingests, mines = [], [], []
+        for round_number in range(given.rounds):
+            archive = str(folder / f"archive-{round_number}")
+            loads.append(run(JSON_LOAD, str(trace)))
+            ingests.append(run(INGEST, str(trace), archive))
+            mines.append(run(MINE, "", archive))
+        stored = sum(f.stat().st_size for f in (folder / "archive-0" / "traces").rglob("kernel.parquet"))
+    answers = {measure.answer for measure in (*loads, *ingests, *mines)}
+    if len(answers) > 1:
+        sys.exit(f"contenders disagree about the number of kernels: {', '.join(sorted(answers))}")
+    kernels = int(answers.pop())
+    load, ingest, mine = (min(part, key=lambda m: m.seconds) for part in (loads, ingests, mines))
+    report = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "versions": {name: version(name) for name in ("tracelode", "numba", "numpy", "pyarrow", "polars", "duckdb")},
+        "load_average": os.getloadavg()[0],
+        "trace_mb": size / 1e6,
+        "kernels": kernels,
+        "json_load_mb_per_s": size / 1e6 / load.seconds,
+        "json_load_peak_mb": load.peak / 1e6,
+        "ingest_mb_per_s": size / 1e6 / ingest.seconds,
+        "ingest_peak_mb": ingest.peak / 1e6,
+        "ingest_speed_to_json_load": load.seconds / ingest.seconds,
+        "ingest_memory_to_json_load": ingest.peak / load.peak,
+        "kernel_parquet_bytes_each": stored / kernels,
+        "mine_s_per_million_kernels": mine.seconds / kernels * 1e6,
+        "mine_peak_mb": mine.peak / 1e6,
+        "mine_time_to_ingest": mine.seconds / ingest.seconds,
+    }
+    for key, value in report.items():
+        print(f"{key:<28}{value:.4g}" if isinstance(value, float) else f"{key:<28}{value}")
+    if given.output:
+        given.output.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

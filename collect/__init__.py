@@ -1,0 +1,1 @@
+"""Brings events in: readers for trace files, and the collectors that record them."""

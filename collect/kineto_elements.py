@@ -1,0 +1,219 @@
+"""Reads the elements of the array of events that the scanner leaves: the unusual, the damaged, what is not an event."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .jsonrepair import FAULTS, load, text_of
+from .kineto_batch import NOTHING, Batch
+from .kineto_process import Lanes, Processes
+from .kineto_record import Record, lane_number, nanoseconds, record_of, whole
+from .kineto_vocabulary import Kind, Role
+
+__all__ = ["MEANINGS", "Elements"]
+
+MEANINGS: Mapping[str, str] = {
+    **FAULTS,
+    "damaged": "pieces of the file that are no event and could not be mended: kept in `other` as they stand",
+    "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
+    "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
+    "no-duration": "duration events without a duration: read as 0",
+    "unpaired": "begin or end events without their counterpart: kept in `other`",
+}
+"""Kinds of notes about elements, and what they mean."""
+
+EXAMPLE = 120
+
+
+class Elements:
+    """Turns elements into records of a batch, or into rows of the tables that only this path fills.
+
+    `flush` writes and empties the batch. `plain` is the kind of duration events whose category says nothing.
+    """
+
+    def __init__(self, batch: Batch, processes: Processes, plain: Kind, flush: Callable[[], None]) -> None:
+        self._batch, self._processes, self._plain, self._flush = batch, processes, plain, flush
+        self._rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._begun: defaultdict[tuple[Any, Any], list[dict[str, Any]]] = defaultdict(list)
+
+    def read(self, raw: bytes, offset: int, *, damaged: bool) -> None:
+        """Reads one element, or what stands where elements should be if it is damaged; `offset` is for messages."""
+        try:
+            value, faults = load(raw)
+        except ValueError:
+            value, faults = None, {"damaged"}
+        event: dict[str, Any] | None = value if isinstance(value, dict) and isinstance(value.get("ph"), str) else None
+        if (damaged or "mended" in faults) and event is None:
+            self._damaged(raw, offset)
+            return
+        for fault in sorted(faults):
+            self.note(fault, f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}")
+        if event is None:
+            self.note("not-an-event", f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}")
+            self._other(value, "element")
+            return
+        self._event(event, offset)
+
+    def write(self) -> None:
+        """Writes the rows of tables that only this path fills."""
+        for table, rows in self._rows.items():
+            if not rows:
+                continue
+            lanes = Lanes(*(np.array([row.pop(key) for row in rows], np.int64) for key in ("pid", "rank", "call")))
+            names = list(rows[0])
+            columns = {name: pa.array([row[name] for row in rows]) for name in names}
+            if table == "collective":
+                self._processes.write_device(table, {**columns, "correlation": _nullable(lanes.correlation)}, lanes)
+            elif table == "counter" and self._plain == Kind.SPAN:
+                self._processes.write_host(table, columns, lanes)
+            else:
+                self._processes.write(table, columns, lanes)
+        self._rows.clear()
+
+    def finish(self) -> None:
+        """Writes what is left when the last element has been read."""
+        for events in self._begun.values():
+            for event in events:
+                self._leave(event, "unpaired")
+        self._begun.clear()
+        self.write()
+
+    def note(self, kind: str, example: str, count: int = 1) -> None:
+        """Counts a remark of the kinds in `MEANINGS`."""
+        self._processes.sink.note(kind, MEANINGS[kind], count=count, example=example)
+
+    def _damaged(self, raw: bytes, offset: int) -> None:
+        text = raw.decode(errors="replace").strip(" \t\r\n,")
+        if text:
+            self.note("damaged", f"at byte {offset}: {text[:EXAMPLE]}")
+            self._other(text, "damaged")
+
+    def _event(self, event: dict[str, Any], offset: int) -> None:
+        phase = event["ph"]
+        if phase in ("B", "E"):
+            self._half(event, offset)
+            return
+        if phase == "C" and self._counter(event):
+            return
+        record = record_of(event, self._plain)
+        if record is None:
+            self._leave(event, "not-understood", offset)
+            return
+        if phase == "X" and "dur" not in event:
+            self.note("no-duration", f"at byte {offset}: {record.name[:EXAMPLE]}")
+        if phase == "X" and record.category is not None:
+            self._batch.learn(record.category, record.kind)
+        if record.kind == Kind.KERNEL and Role.COLLECTIVE in _roles_named(event):
+            self._collective(record)
+        self._add(record)
+
+    def _add(self, record: Record) -> None:
+        if self._batch.add(record):
+            return
+        self._flush()
+        while not self._batch.add(record):
+            self._batch.grow()
+
+    def _half(self, event: dict[str, Any], offset: int) -> None:
+        """Pairs the beginning and the end of a span of the same thread."""
+        lane = (event.get("pid"), event.get("tid"))
+        if not all(isinstance(key, str | int | None) for key in lane) or nanoseconds(event.get("ts")) is None:
+            self._leave(event, "not-understood", offset)
+        elif event["ph"] == "B":
+            self._begun[lane].append(event)
+        elif not self._begun.get(lane):
+            self._leave(event, "unpaired", offset)
+        else:
+            begin = self._begun[lane].pop()
+            record = record_of(_joined(begin, event), Kind.SPAN)
+            if record is None:
+                self._leave(begin, "not-understood", offset)
+                self._leave(event, "not-understood", offset)
+            else:
+                self._add(record)
+
+    def _counter(self, event: dict[str, Any]) -> bool:
+        """Adds a row for each series of a counter event; False when it is not understood."""
+        arguments, time, name = event.get("args"), nanoseconds(event.get("ts")), event.get("name")
+        extra = event.keys() - {"ph", "name", "pid", "tid", "ts", "args", "cat"}
+        if not isinstance(arguments, dict) or not arguments or time is None or not isinstance(name, str) or extra:
+            return False
+        if not all(isinstance(v, int | Decimal) and not isinstance(v, bool) for v in arguments.values()):
+            return False
+        for key, value in arguments.items():
+            series = name if len(arguments) == 1 else f"{name} {key}"
+            row = {"name": series, "time_ns": time, "value": float(value)}
+            self._rows["counter"].append({**self._lane(event.get("pid")), **row})
+        return True
+
+    def _collective(self, record: Record) -> None:
+        said = record.left
+        ranks = said.get("Process Group Ranks")
+        try:
+            listed = isinstance(load(str(ranks).encode())[0], list)
+        except ValueError:
+            listed = False
+        lane = self._lane(record.process, record.roles)
+        row = {
+            "device": record.roles[Role.DEVICE],
+            "stream": record.roles[Role.STREAM],
+            "start_ns": record.time,
+            "end_ns": record.time + record.duration,
+            "name": record.name,
+            "kind": _text(said.get("Collective name")),
+            "input_elements": whole(said.get("In msg nelems")),
+            "output_elements": whole(said.get("Out msg nelems")),
+            "type": _text(said.get("dtype")),
+            "group": _text(said.get("Process Group Name")),
+            "group_size": whole(said.get("Group size")),
+            "ranks": _text(ranks) if listed else None,
+            "sequence": whole(said.get("Seq")),
+        }
+        self._rows["collective"].append({**lane, **row})
+
+    def _leave(self, event: dict[str, Any], why: str, offset: int | None = None) -> None:
+        text = text_of(event)
+        self.note(why, text[:EXAMPLE] if offset is None else f"at byte {offset}: {text[:EXAMPLE]}")
+        category = event.get("cat")
+        self._other(event, category if isinstance(category, str) and category else f"ph {event['ph']}")
+
+    def _other(self, value: Any, kind: str) -> None:
+        event = value if isinstance(value, dict) else {}
+        row = {"time_ns": nanoseconds(event.get("ts")), "kind": kind, "json": text_of(value)}
+        self._rows["other"].append({**self._lane(event.get("pid")), **row})
+
+    def _lane(self, pid: Any, roles: Mapping[Role, Any] | None = None) -> dict[str, int]:
+        roles = roles or {}
+        if isinstance(pid, str):
+            number = lane_number(pid)
+            if number < 0 and pid != str(number):
+                self._processes.names[number] = pid
+        else:
+            number = whole(pid)
+        call, rank = roles.get(Role.CORRELATION, NOTHING), roles.get(Role.RANK, NOTHING)
+        return {"pid": NOTHING if number is None else number, "rank": rank, "call": call}
+
+
+def _roles_named(event: Mapping[str, Any]) -> set[Role]:
+    arguments = event.get("args")
+    return {Role.COLLECTIVE} if isinstance(arguments, dict) and "Collective name" in arguments else set()
+
+
+def _joined(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
+    """The duration event that a begin and an end event stand for; what only the end says is under `end`."""
+    rest = {key: value for key, value in end.items() if key not in ("ph", "ts", "pid", "tid")}
+    said = {key: value for key, value in rest.items() if value not in ("", {}) and begin.get(key) != value}
+    event = {**begin, "ph": "X", "dur": Decimal(end["ts"]) - Decimal(begin["ts"])}
+    return {**event, "end": said} if said else event
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str | None) else text_of(value)
+
+
+def _nullable(values: Any) -> pa.Array:
+    return pa.array(values, mask=values == NOTHING)

@@ -1,0 +1,390 @@
+"""Scans Chrome trace events into rows of numbers and string ids, without a Python object per event.
+
+One pass over the bytes. An event whose members are as expected becomes a row; one that is well formed but unusual
+(odd types, escapes that JSON does not know, keys given twice) is left as a byte span to the JSON path, and one that
+is not well formed ends where the next event seems to begin. What the scanner takes and what it leaves is decided by
+the tables in `Scan`, which `kineto_vocabulary` fills. Times are read digit by digit: they never are floats.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .jsonscan import (
+    BAD,
+    FULL,
+    MORE,
+    UNUSUAL_BYTES,
+    Strings,
+    copy_bytes,
+    find,
+    hash_text,
+    intern,
+    jit,
+    read_integer,
+    read_string,
+    read_time,
+    skip_blank,
+    skip_value,
+)
+
+__all__ = ["CLOSED", "Scan", "scan"]
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+CLOSED = -4
+"""Outcome of a scan, besides MORE (text) and FULL (no room for the next event): the array of events ends."""
+
+PH, CAT, NAME, PID, TID, TS, DUR, ID, ARGS, BP, S, TOP = range(12)
+"""String ids of an event's own keys, in the order the vocabulary interns them; TOP is that of the name `[memory]`."""
+
+KIND, PHASE, PRESENT, LEFT, FIRST_ROLE = 0, 12, 13, 14, 16
+"""Columns of a row besides those numbered like keys (`CAT` to `ID`): 0 kind, 12 phase, 13 which members were there
+(bit `key`, bit `TOP + role`), 14 and 15 where the leftover members begin and end, 16 on the roles' values."""
+
+TID_TEXT, PID_TEXT = 1 << 50, 1 << 51
+"""Bits of PRESENT: the lane's number is a string id."""
+
+WHOLE, WHOLE_32, TRIPLE, LIST, TEXT, UNUSUAL, ECHO = range(7)
+"""Types of a role: int64; int32; list of three; any list, as text; string; always left to the JSON path; an int64
+that also stays among the leftover members."""
+
+POSITION, ROWS, LEFT_USED, SPANS, PLAIN_KIND, OUTCOME, KEPT = range(7)
+"""Indices of `Scan.at`; PLAIN_KIND is the kind of X events without a category, KEPT counts an event's leftovers."""
+
+META, FLOW, MARK, MEMORY = 1, 2, 3, 4
+"""Kinds decided by the phase; the others come from `Scan.kinds`."""
+
+
+class Scan(NamedTuple):
+    """All that the scanner reads besides the text, and all that it writes.
+
+    Output: `rows`, `left` (leftover members as JSON objects), `spans` (start, end, damaged) and the counters `at`.
+    Decisions: `kinds` (of X events by category id), `roles` (of argument keys by string id), `types` (of roles),
+    `holds` and `needs` (bits by kind). `seen` is scratch.
+    """
+
+    strings: Strings
+    rows: Ints
+    left: Bytes
+    spans: Ints
+    at: Ints
+    kinds: npt.NDArray[np.int8]
+    roles: npt.NDArray[np.int8]
+    types: npt.NDArray[np.int8]
+    holds: Ints
+    needs: Ints
+    seen: Ints
+
+
+@jit()
+def _keep(s: Scan, buf: Bytes, begin: int, end: int, left: int) -> int:
+    """Adds a member, as it stands in the text, to the event's leftovers: their new end, or FULL without room."""
+    if left + (end - begin) + 64 > len(s.left):
+        return FULL
+    s.left[left] = 123 if left == s.at[LEFT_USED] else 44
+    copy_bytes(s.left, left + 1, buf, begin, end)
+    return left + 1 + end - begin
+
+
+@jit()
+def _given(s: Scan, h: int) -> int:
+    """Whether a leftover member with that hash of its key was there before (or too many were to tell)."""
+    kept = s.at[KEPT]
+    for i in range(kept):
+        if s.seen[i] == h:
+            return 1
+    if kept == len(s.seen):
+        return 1
+    s.seen[kept] = h
+    s.at[KEPT] = kept + 1
+    return 0
+
+
+@jit()
+def _kind(s: Scan, phase: int, cat: int, name: int) -> int:
+    """The kind of an event, 0 if the JSON path decides, -1 if members that decide are still to come."""
+    if phase == 88:
+        return s.kinds[cat] if cat >= 0 else -1
+    if phase == 77:
+        return META
+    if phase == 115 or phase == 102 or phase == 116:
+        return FLOW
+    if phase == 105 or phase == 73:
+        return -1 if name < 0 else MEMORY if name == TOP else MARK
+    return -1 if phase == 0 else 0
+
+
+@jit()
+def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
+    """Stores the value at p as the role's: index after it (or MORE, FULL, BAD), and whether it has the role's type."""
+    rows, row, column, kind_of_value = s.rows, s.at[ROWS], FIRST_ROLE + role, s.types[role]
+    c = buf[p]
+    if kind_of_value == WHOLE or kind_of_value == WHOLE_32 or kind_of_value == ECHO:
+        p, value, ok = read_integer(buf, p)
+        rows[row, column] = value
+        return p, 1 if ok and (kind_of_value != WHOLE_32 or -0x80000000 <= value < 0x80000000) else 0
+    if kind_of_value == TRIPLE and c == 91:
+        ok = True
+        for i in range(3):
+            p, value, whole = read_integer(buf, skip_blank(buf, p + 1))
+            p = skip_blank(buf, p)
+            rows[row, column + i] = value
+            ok = ok and whole and 0 <= value < 0x80000000 and buf[p] == (93 if i == 2 else 44)
+        return p + 1, 1 if ok else 0
+    if kind_of_value == TEXT and c == 34:
+        q, h, marks = read_string(buf, p + 1)
+        if q >= n:
+            return MORE, 0
+        i = intern(s.strings, buf, p + 1, q, h, marks)
+        rows[row, column] = i
+        return q + 1 if i >= 0 else i, 0 if marks & UNUSUAL_BYTES else 1
+    if kind_of_value == LIST and c == 91:
+        q, odd = skip_value(buf, p, n)
+        if q < 0:
+            return q, 0
+        h, marks = hash_text(buf, p, q)
+        i = intern(s.strings, buf, p, q, h, marks)
+        rows[row, column] = i
+        return q if i >= 0 else i, 0 if odd else 1
+    return p, 0
+
+
+@jit()
+def _key(s: Scan, buf: Bytes, p: int, n: int) -> tuple[int, int, int, int]:
+    """From a key's opening quote: where its value begins (or MORE, BAD), its id, its hash, and oddness."""
+    if p >= n or buf[p] != 34:
+        return (MORE if p >= n else BAD), 0, 0, 0
+    end, h, marks = read_string(buf, p + 1)
+    if end >= n:
+        return MORE, 0, 0, 0
+    i = find(s.strings, buf, p + 1, end, h)
+    p = skip_blank(buf, end + 1)
+    if p >= n or buf[p] != 58:
+        return (MORE if p >= n else BAD), 0, 0, 0
+    return skip_blank(buf, p + 1), i, h, marks & UNUSUAL_BYTES
+
+
+@jit()
+def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, present: int) -> tuple[int, int, int, int]:
+    """Reads the object at p as an event's arguments: index after it, end of the leftovers, PRESENT, and oddness."""
+    odd = 0
+    p = skip_blank(buf, p + 1)
+    if p < n and buf[p] == 125:
+        return p + 1, left, present, 0
+    while True:
+        begin = p
+        p, i, h, strange = _key(s, buf, p, n)
+        if p < 0:
+            return p, left, present, odd
+        odd |= strange
+        role = int(s.roles[i]) if 0 <= i < len(s.roles) else -1
+        keep = True
+        if role >= 0 and (s.holds[kind] >> role) & 1:
+            bit = 1 << (TOP + role)
+            end, ok = _value(s, buf, p, n, role)
+            if end < 0 or end >= n:
+                return (end if end < 0 else MORE), left, present, odd
+            keep = not ok or (present & bit) != 0 or s.types[role] == ECHO
+            odd |= not ok or (present & bit) != 0
+            present |= bit
+            p = p if keep else end
+        if keep:
+            p, strange = skip_value(buf, p, n)
+            if p < 0:
+                return p, left, present, odd
+            odd |= strange | _given(s, h)
+            left = left if odd else _keep(s, buf, begin, p, left)
+            if left < 0:
+                return FULL, left, present, odd
+        p = skip_blank(buf, p)
+        if p >= n or buf[p] != 44:
+            return (MORE if p >= n else p + 1 if buf[p] == 125 else BAD), left, present, odd
+        p = skip_blank(buf, p + 1)
+
+
+@jit()
+def _lane(s: Scan, buf: Bytes, p: int, n: int, key: int) -> tuple[int, int, int]:
+    """Reads a string, or a lane given as a number: index after it (or MORE, FULL), PRESENT's bits, and oddness."""
+    row = s.at[ROWS]
+    if buf[p] == 34:
+        q, h, marks = read_string(buf, p + 1)
+        if q >= n:
+            return MORE, 0, 0
+        i = intern(s.strings, buf, p + 1, q, h, marks)
+        s.rows[row, key] = i
+        text = TID_TEXT if key == TID else PID_TEXT if key == PID else 0
+        return q + 1 if i >= 0 else i, (1 << key) | text, marks & UNUSUAL_BYTES
+    q, value, ok = read_integer(buf, p)
+    s.rows[row, key] = value
+    return (q, 1 << key, 0) if ok and key != CAT and key != NAME else (p, 0, 1)
+
+
+@jit()
+def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
+    """Reads the object at p as an event into the next row: index after it, or MORE, FULL or BAD.
+
+    `at[OUTCOME]` is 1 if the JSON path has to read it; then nothing is added.
+    """
+    rows, row, left = s.rows, s.at[ROWS], s.at[LEFT_USED]
+    present, odd, phase, arguments = 0, 0, 0, -1
+    rows[row, CAT] = rows[row, NAME] = kind = -1
+    rows[row, DUR] = s.at[KEPT] = 0
+    p = skip_blank(buf, p + 1)
+    if p < n and buf[p] == 125:
+        return p + 1
+    while True:
+        begin = p
+        p, key, h, strange = _key(s, buf, p, n)
+        if p < 0:
+            return p
+        value = p
+        ok = 0 <= key < TOP and not (present >> key) & 1 and not strange
+        if key == PH and buf[p] == 34 and buf[p + 1] != 92 and buf[p + 2] == 34:
+            phase, p = buf[p + 1], p + 3
+        elif key == CAT or key == NAME or key == PID or key == TID:
+            p, bits, strange = _lane(s, buf, p, n, key)
+            present, odd = present | bits, odd | strange
+        elif key == TS or key == DUR:
+            end, rows[row, key], fits = read_time(buf, p)
+            ok, p = ok and fits, end if fits else p
+        elif key == ID:
+            end, rows[row, key], fits = read_integer(buf, p)
+            ok, p = ok and fits, end if fits else p
+        elif key == ARGS and buf[p] == 123:
+            kind = _kind(s, phase, rows[row, CAT], rows[row, NAME])
+            arguments = p
+            if kind > 0 and not odd:
+                p, left, present, strange = _arguments(s, buf, p, n, kind, left, present)
+                odd |= strange
+        elif key != BP and key != S:
+            ok = False
+        if p < 0:
+            return p
+        odd |= not ok
+        present |= 1 << key if ok else 0
+        if p == value:
+            p, strange = skip_value(buf, p, n)
+            odd |= strange
+            if p < 0:
+                return p
+            if (key == BP or key == S) and not odd:
+                odd |= _given(s, h)
+                left = _keep(s, buf, begin, p, left)
+                if left < 0:
+                    return FULL
+        p = skip_blank(buf, p)
+        if p >= n or buf[p] != 44:
+            break
+        p = skip_blank(buf, p + 1)
+    if p >= n or buf[p] != 125:
+        return MORE if p >= n else BAD
+    if odd:
+        return p + 1
+    outcome = _take(s, buf, n, kind, phase, present, left, arguments)
+    return p + 1 if outcome >= 0 else outcome
+
+
+@jit()
+def _take(s: Scan, buf: Bytes, n: int, kind: int, phase: int, present: int, left: int, arguments: int) -> int:
+    """Completes the row of an event whose members have been read, if its kind is known and it has what that needs.
+
+    `arguments` is where they begin: they still have to be read if the kind was not known when they came.
+    """
+    rows, row, first = s.rows, s.at[ROWS], s.at[LEFT_USED]
+    category, name = rows[row, CAT], rows[row, NAME]
+    if kind < 0:
+        kind = _kind(s, phase, category, name)
+        if kind < 0:
+            kind = s.at[PLAIN_KIND] if phase == 88 else 0
+        if kind > 0 and arguments >= 0:
+            p, left, present, odd = _arguments(s, buf, arguments, n, kind, left, present)
+            if p < 0 or odd:
+                return p if p < 0 else 0
+    if kind <= 0 or present & s.needs[kind] != s.needs[kind]:
+        return 0
+    if (kind != FLOW and (present >> ID) & 1) or (phase != 88 and (present >> DUR) & 1):
+        return 0
+    if kind == FLOW and category != name and _given(s, s.strings.hashes[NAME]):
+        return 0  # the name will be added to the leftovers, where one is already
+    rows[row, KIND], rows[row, PHASE], rows[row, PRESENT], rows[row, LEFT] = kind, phase, present, first
+    if left > first:
+        s.left[left] = 125
+        left += 1
+    rows[row, LEFT + 1] = left
+    s.at[LEFT_USED], s.at[ROWS], s.at[OUTCOME] = left, row + 1, 0
+    return 0
+
+
+@jit()
+def _resume(s: Scan, buf: Bytes, p: int, n: int, between: bool) -> int:
+    """Where the next event seems to begin: a brace and one of an event's own keys; n if nowhere.
+
+    A key that also stands in arguments counts only where a comma, a bracket or a brace is before the brace, or where
+    the search begins `between` events and this is the first brace.
+    """
+    before = 44 if between else 0
+    while p < n:
+        c = buf[p]
+        if c == 123:
+            q = skip_blank(buf, p + 1)
+            if q < n and buf[q] == 34:
+                end, h, _ = read_string(buf, q + 1)
+                key = find(s.strings, buf, q + 1, end, h) if end < n else -1
+                colon = skip_blank(buf, end + 1) if end < n else n
+                after = before == 44 or before == 91 or before == 93 or before == 125
+                if colon < n and buf[colon] == 58 and (key == PH or key == CAT or (0 <= key < TOP and after)):
+                    return p
+        if c > 32 and not (between and c != 123 and c != 34):
+            before, between = c, False
+        p += 1
+    return n
+
+
+@jit()
+def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
+    """Reads elements of the array of events from p on: MORE, FULL, or CLOSED; `at[POSITION]` is where it stopped.
+
+    `final`: nothing follows after n. Then what begins at the position and MORE comes back is cut off.
+    """
+    while True:
+        while buf[p] == 44 or (buf[p] <= 32 and p < n):
+            p += 1
+        s.at[POSITION] = p
+        if p >= n:
+            return MORE
+        if s.at[ROWS] == len(s.rows) or s.at[SPANS] == len(s.spans):
+            return FULL
+        c = buf[p]
+        s.at[OUTCOME] = 1
+        if c == 93:
+            q = skip_blank(buf, p + 1)
+            comma = q < n and buf[q] == 44
+            q = skip_blank(buf, q + 1) if comma else q
+            if q >= n and not final:
+                return MORE
+            if not comma or buf[q] != 123:
+                s.at[POSITION] = p + 1
+                return CLOSED
+            end = BAD
+        elif c == 123:
+            end = _event(s, buf, p, n)
+        else:
+            end, odd = skip_value(buf, p, n)
+            if end >= 0:
+                q = skip_blank(buf, end)
+                end = BAD if odd or (q < n and buf[q] != 44 and buf[q] != 93) else MORE if q >= n else end
+        if end == MORE or end == FULL:
+            return end
+        damaged = end == BAD
+        if damaged:
+            end = _resume(s, buf, p if c != 123 else p + 1, n, c != 123)
+            if end == n and not final:
+                return MORE
+        if s.at[OUTCOME] or damaged:
+            i = s.at[SPANS]
+            s.spans[i, 0], s.spans[i, 1], s.spans[i, 2] = p, end, damaged
+            s.at[SPANS] = i + 1
+        p = end

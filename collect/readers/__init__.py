@@ -1,0 +1,1 @@
+"""Readers, one file per input format: the file's name is the format's name."""

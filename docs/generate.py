@@ -1,0 +1,55 @@
+"""Writes the pages of docs/ that are made from the code: `python -m docs.generate`."""
+
+from pathlib import Path
+
+import click
+
+from tracelode.reports.cli import tracelode
+from tracelode.store.parts import load, names
+from tracelode.store.query import DERIVED, view_columns
+from tracelode.store.tables import TABLES, Kind
+
+DOCS = Path(__file__).parent
+ORDER = {Kind.IDENTITY: "Identity", Kind.EVENT: "Events", Kind.MINED: "Mined"}
+
+
+def tables_page() -> str:
+    """docs/tables.md: every view with its columns."""
+    lines = [
+        "# Tables",
+        "",
+        "The views of `tracelode sql` and of `catalog.duckdb`; made from `store/tables.py` by `make docs`.",
+        "Times are nanoseconds on the trace's clock, sizes bytes; null means that the source does not say.",
+        "A table that no trace has is not there: it was not collected.",
+    ]
+    for kind, heading in ORDER.items():
+        lines += ["", f"## {heading}"]
+        for table in (t for t in TABLES.values() if t.kind is kind):
+            lines += ["", f"### `{table.name}`", "", f"One row per {table.meaning}.", ""]
+            lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
+            columns = {c.name: (str(c.type), c.unit, c.meaning) for c in table.columns}
+            columns |= {name: ("", "ns" if name.endswith("_ns") else "", text) for name, text in DERIVED.items()}
+            lines += [
+                f"| `{name}` | {columns[name][0]} | {columns[name][1]} | {columns[name][2].replace('|', '/')} |"
+                for name in view_columns(table)
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def commands_page() -> str:
+    """docs/commands.md: every verb with its help."""
+    lines = ["# Commands", "", "Made from the code by `make docs`. Exit codes: 0 ok, 1 a bug, 2 usage or environment,"]
+    lines += ["3 regression, 4 inconclusive, 5 bad input, 6 archive problem, 130 interrupted."]
+    for name in names("command"):
+        command: click.Command = load("command", name).command
+        context = click.Context(command, info_name=f"tracelode {name}", max_content_width=100, terminal_width=100)
+        lines += ["", f"## {name}", "", "```", command.get_help(context), "```"]
+    assert set(tracelode.list_commands(click.Context(tracelode))) == set(names("command"))
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"tables.md": tables_page, "commands.md": commands_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page())

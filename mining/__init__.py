@@ -1,0 +1,1 @@
+"""Finds things in the events of a trace: iterations, patterns, idle time. Prints nothing, draws nothing."""

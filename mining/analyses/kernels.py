@@ -1,0 +1,40 @@
+"""Which kernels take the time?"""
+
+from ...store.trace import Trace
+from ..finding import Finding, total
+from ..words import duration, percent, plural
+
+NEEDS = ()
+
+SQL = """
+select
+    name,
+    category,
+    count(*) as calls,
+    sum(duration_ns)::bigint as total_ns,
+    sum(duration_ns) / sum(sum(duration_ns)) over () as share,
+    sum(sum(duration_ns)) over (order by sum(duration_ns) desc, name)
+        / sum(sum(duration_ns)) over () as cumulative_share,
+    avg(duration_ns) as mean_ns,
+    quantile_cont(duration_ns, 0.5) as p50_ns,
+    quantile_cont(duration_ns, 0.95) as p95_ns,
+    stddev_pop(duration_ns) / nullif(avg(duration_ns), 0) as variation
+from (select coalesce(name, '(no name)') as name, category, duration_ns from kernel)
+group by name, category
+order by total_ns desc, name
+"""
+
+
+def find(trace: Trace) -> Finding:
+    """Calls, total, mean, median, 95th percentile and coefficient of variation by kernel name.
+
+    `share` is of the summed kernel time, in which kernels that run at the same time count each: it is not a share of
+    the device's time.
+    """
+    rows = trace.sql(SQL)
+    whole, top = total(rows, "total_ns"), total(rows.head(10), "total_ns")
+    sentence = (
+        f"{plural(total(rows, 'calls'), 'kernel')} of {plural(len(rows), 'name')} take {duration(whole)} in sum; "
+        f"the ten longest names take {percent(top, whole)} of it."
+    )
+    return Finding("kernels", sentence, rows, SQL.strip())

@@ -1,0 +1,1 @@
+"""Comparisons of traces or runs, one file each."""

@@ -1,0 +1,1 @@
+"""Shows findings: reports, their formats, and the command line."""

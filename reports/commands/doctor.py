@@ -1,0 +1,92 @@
+"""Checks tracelode on this machine."""
+
+import sys
+from collections.abc import Callable
+
+import click
+
+
+@click.command()
+def command() -> None:
+    """Checks the installation: libraries, where caches go, and every mining engine against an independent one."""
+    from ...store.errors import Error
+
+    failed: list[str] = []
+    checks: dict[str, Callable[[], str]] = {
+        "python": lambda: sys.version.split()[0],
+        "libraries": _libraries,
+        "cache": _cache,
+        "compiler": _compiler,
+        "suffix engine": _suffix,
+        "sql": _sql,
+        "charts": _charts,
+    }
+    for name, check in checks.items():
+        try:
+            click.echo(f"ok    {name:<14}{check()}")
+        except Exception as error:  # noqa: BLE001 - a doctor reports whatever is wrong, and goes on
+            click.echo(f"FAIL  {name:<14}{type(error).__name__}: {error}")
+            failed.append(name)
+    if failed:
+        raise Error(f"{', '.join(failed)} failed", "install again: pip install --force-reinstall tracelode")
+
+
+def _libraries() -> str:
+    from importlib.metadata import requires, version
+
+    needed = [line.split(";")[0].strip() for line in requires("tracelode") or [] if "extra ==" not in line]
+    names = [
+        next(part for part in line.replace(">", " ").replace("<", " ").replace("=", " ").split()) for line in needed
+    ]
+    return ", ".join(f"{name} {version(name)}" for name in names)
+
+
+def _cache() -> str:
+    from ..options import cache_archive
+
+    return str(cache_archive().path)
+
+
+def _compiler() -> str:
+    import numpy as np
+
+    from ...collect.nesting import innermost
+
+    lane = np.zeros((2, 2), np.int64)
+    found, depth = innermost(lane, np.array([0, 1]), np.array([9, 5]), lane, np.array([0, 1]), own=True)
+    if found.tolist() != [-1, 0] or depth.tolist() != [0, 1]:
+        raise AssertionError(f"a compiled function gives {found.tolist()}, {depth.tolist()}")
+    return "compiled code runs and gives the right answer"
+
+
+def _suffix() -> str:
+    """Builds a small sequence with every engine, and asks suffix-trees where each of its repeats occurs."""
+    import numpy as np
+    from suffix_trees.STree import STree
+
+    from ...mining.suffix import build
+
+    symbols = np.random.default_rng(1).integers(0, 4, 400).astype(np.int32)
+    structure = build(symbols)
+    tree = STree("".join(chr(65 + s) for s in symbols))
+    repeats = structure.intervals(3, 12)
+    for index in range(len(repeats)):
+        start, length = int(repeats.sa[repeats.left[index]]), int(repeats.length[index])
+        word = "".join(chr(65 + s) for s in symbols[start : start + length])
+        if sorted(tree.find_all(word)) != repeats.occurrences(index).tolist():
+            raise AssertionError(f"engine {structure.engine}: {word} is elsewhere than suffix-trees finds it")
+    return f"{structure.engine}: {len(repeats)} repeats where suffix-trees finds them"
+
+
+def _sql() -> str:
+    from ...store.query import connect
+
+    with connect({}) as database:
+        return f"DuckDB {database.execute('select version()').fetchall()[0][0]}"
+
+
+def _charts() -> str:
+    import vl_convert
+
+    picture = vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": [{}]}})
+    return f"a chart of {len(picture):,} characters drawn without a network"

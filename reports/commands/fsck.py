@@ -1,0 +1,28 @@
+"""Checks an archive."""
+
+from pathlib import Path
+
+import click
+
+from ..options import archive_option
+
+
+@click.command()
+@archive_option
+def command(archive_path: Path) -> None:
+    """Compares every file of the archive with the sha256 in its manifest, and names what is missing or altered."""
+    from ...store.archive import Archive
+    from ...store.errors import ArchiveError, Error
+
+    if not archive_path.is_dir():
+        raise Error(f"{archive_path}: no archive there", "give its folder with --archive")
+    archive = Archive(archive_path)
+    damaged = list(archive.fsck())
+    for damage in damaged:
+        click.echo(f"{damage.trace_id[:12]}/{damage.file}: {damage.fault}")
+    if damaged:
+        raise ArchiveError(
+            f"{archive_path}: {len(damaged)} damaged files",
+            "remove the folder of the trace and ingest its source again",
+        )
+    click.echo(f"{len(archive.manifests())} traces, every file as its manifest says")

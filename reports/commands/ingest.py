@@ -1,0 +1,80 @@
+"""Reads trace files into the archive."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..options import archive_option, format_option, output_option, write_output
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--run", help="Name of the run the traces belong to. [default: the folder's name, for a folder]")
+@archive_option
+@format_option()
+@output_option
+def command(paths: tuple[Path, ...], run: str | None, archive_path: Path, format: str, output: Path | None) -> None:
+    """Reads trace files, or all traces of a folder, into the archive. Reading a file again changes nothing.
+
+    A file that cannot be read is named on standard error and does not stop the others.
+    """
+    import polars as pl
+
+    from ...collect.ingest import read
+    from ...store.archive import Archive
+    from ...store.errors import Error
+    from ..rows import render
+    from ..text import clean
+
+    archive = Archive(archive_path)
+    rows: list[dict[str, Any]] = []
+    failures: list[Error] = []
+    for path, label in _files(paths, run):
+        try:
+            trace, new = read(path, archive, run=label)
+        except Error as error:
+            if len(paths) == 1 and path == paths[0]:
+                raise
+            click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
+            failures.append(error)
+            continue
+        rows.append(
+            {
+                "trace_id": trace.id[:12],
+                "state": "new" if new else "known",
+                "format": trace.facts.format,
+                "kernels": trace.rows.get("kernel", 0),
+                "notes": sum(note.count for note in trace.notes),
+                "source": str(path),
+            }
+        )
+    if rows:
+        archive.catalogue()
+        write_output(render(pl.DataFrame(rows), format), output)
+    if failures:
+        worst = max(failures, key=lambda error: error.exit_code)
+        raise type(worst)(f"{len(failures)} of {len(failures) + len(rows)} files not read", "the errors above say why")
+
+
+def _files(paths: tuple[Path, ...], run: str | None) -> Iterator[tuple[Path, str | None]]:
+    """The files to read and the run of each: a folder gives the traces directly in it, and its name as the run."""
+    from ...collect.files import open_file, reader_of
+    from ...store.errors import UnreadableFile
+
+    for path in paths:
+        if not path.is_dir():
+            yield path, run
+            continue
+        recognised = 0
+        for file in sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")):
+            try:
+                reader_of(open_file(file))
+            except UnreadableFile as error:
+                click.echo(f"left out: {error.message}", err=True)
+                continue
+            recognised += 1
+            yield file, run or path.resolve().name
+        if not recognised:
+            raise UnreadableFile(f"{path}: no trace in this folder", "give the folder that holds the trace files")

@@ -1,0 +1,104 @@
+"""What several verbs share: where the archive is, which trace is meant, where output goes."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..collect.ingest import read
+from ..store.archive import Archive
+from ..store.errors import Error
+from ..store.trace import Trace
+from .rows import FORMATS
+from .text import clean
+
+__all__ = ["archive_option", "cache_archive", "format_option", "open_trace", "output_option", "write_output"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def archive_option(command: F) -> F:
+    """Adds --archive, the folder of the archive."""
+    return click.option(
+        "--archive",
+        "archive_path",
+        envvar="TRACELODE_ARCHIVE",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path("traces"),
+        show_default=True,
+        show_envvar=True,
+        help="Folder of the archive.",
+    )(command)
+
+
+def output_option(command: F) -> F:
+    """Adds -o, the file to write instead of standard output."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="File to write. [default: standard output]",
+    )(command)
+
+
+def format_option(*formats: str) -> Callable[[F], F]:
+    """Adds --format, one of those formats (all row formats when none is named); the first is the default."""
+    choices = formats or tuple(FORMATS)
+    return click.option(
+        "--format",
+        "format",
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help="Format of the output.",
+    )
+
+
+def cache_archive() -> Archive:
+    """The archive that trace files given to a verb are read into: in the user's cache folder, else a temporary one."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - "~" may have no home
+    folder = Path(base) / "tracelode"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return Archive(folder / "archive")
+    except OSError:
+        pass  # no home that can be written: see below
+    temporary = Path(tempfile.gettempdir()) / f"tracelode-{os.getuid()}"
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    return Archive(temporary / "archive")
+
+
+def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
+    """The trace meant by a command's argument and the archive it lies in.
+
+    A file is read into the cache archive; anything else is the beginning of an id in the archive.
+    """
+    path = Path(trace)
+    if path.exists() or "/" in trace or "." in trace:
+        archive = cache_archive()
+        return read(path, archive)[0], archive
+    archive = Archive(archive_path)
+    if not archive.path.is_dir():
+        raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
+    return archive.open(trace), archive
+
+
+def write_output(data: bytes, output: Path | None) -> None:
+    """Writes to the file, whole or not at all, or to standard output."""
+    if output is None or str(output) == "-":
+        if sys.stdout.isatty():  # whatever the format: no name in a trace may command the terminal
+            data = clean(data.decode("utf-8", "replace"), keep="\n\t").encode()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        temporary = output.with_name(f".{output.name}.{os.getpid()}")
+        temporary.write_bytes(data)
+        temporary.replace(output)
+    except OSError as error:
+        raise Error(f"{output}: {error.strerror}", "choose another file with -o") from error

@@ -1,0 +1,116 @@
+"""A report: what to show, free of any output format."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["Block", "Chart", "Column", "Lane", "Overlay", "Report", "Section", "Table", "Text", "Timeline", "Unit"]
+
+Unit = Literal["text", "count", "ns", "bytes", "share", "ratio", "id"]
+"""How a value is shown: `share` is 0 to 1 and shown as a percentage; `ns` is shown in the unit that reads best."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a shown table: the key in the rows, the title, the unit of its values."""
+
+    key: str
+    title: str
+    unit: Unit = "text"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows as a table. `sql` gives all its numbers; `limit` rows are shown, the rest is counted."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Mapping[str, Any]]
+    sql: str
+    limit: int = 25
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart as a Vega-Lite specification with its data inline (at most about 2,000 marks)."""
+
+    title: str
+    specification: Mapping[str, Any]
+    description: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Device operations on lanes, for a canvas. Lanes hold parallel arrays, sorted by start.
+
+    All times are the trace's own, as its tables hold them; the axis counts from `base_ns`. `names` are the operations'
+    names, indexed by a lane's `name`; `overlays` are named spans above the lanes. `sql` gives the rows of all lanes,
+    with `start_ns` and `end_ns`. `left_out` counts the operations that were too many to carry.
+    """
+
+    title: str
+    base_ns: int
+    names: Sequence[str]
+    lanes: Sequence["Lane"]
+    sql: str
+    overlays: Sequence["Overlay"] = ()
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One stream: `start_ns`, `duration_ns` and `name` are NumPy arrays of equal length.
+
+    `sql` gives the lane's rows with all their columns (`start_ns` and `end_ns` among them), so that a reader can look
+    up the one operation he points at; without it the timeline's own is taken.
+    """
+
+    label: str
+    start_ns: Any
+    duration_ns: Any
+    name: Any
+    sql: str = ""
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A row of labelled spans (start, end, label): iterations, patterns, ranges."""
+
+    label: str
+    spans: Sequence[tuple[int, int, str]]
+
+
+Block = Text | Table | Chart | Timeline
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report: a heading, one sentence that says what it shows, and its blocks."""
+
+    key: str
+    heading: str
+    sentence: str
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report: `verdict` in words, `identity` as label and value, `health` as remarks, then the sections."""
+
+    topic: str
+    title: str
+    verdict: str
+    trace_id: str
+    identity: tuple[tuple[str, str], ...]
+    health: tuple[str, ...]
+    sections: tuple[Section, ...]
+    glossary: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,1 @@
+"""Report topics, one file each: what goes into a report."""

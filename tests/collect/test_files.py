@@ -1,0 +1,97 @@
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from tracelode.collect.files import open_file, reader_of
+from tracelode.store import Error, UnreadableFile
+
+CONTENT = os.urandom(3_000_000)
+
+
+def _content(path: Path) -> tuple[bytes, str | None, str]:
+    file = open_file(path)
+    return b"".join(file.blocks()), file.damage, file.sha256
+
+
+def test_plain_and_gzip_give_the_same_content_and_hash(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(CONTENT)
+    (tmp_path / "packed").write_bytes(gzip.compress(CONTENT))
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    assert _content(tmp_path / "plain") == (CONTENT, None, digest)
+    assert _content(tmp_path / "packed") == (CONTENT, None, digest)
+    assert open_file(tmp_path / "packed").head == CONTENT[: len(open_file(tmp_path / "packed").head)]
+
+
+def test_gzip_members_one_after_another_are_one_content(tmp_path: Path) -> None:
+    members = b"".join(gzip.compress(CONTENT[i : i + 700_000]) for i in range(0, len(CONTENT), 700_000))
+    (tmp_path / "members").write_bytes(members)
+    assert _content(tmp_path / "members")[:2] == (CONTENT, None)
+
+
+def test_what_follows_the_last_member_is_ignored(tmp_path: Path) -> None:
+    (tmp_path / "padded").write_bytes(gzip.compress(CONTENT) + b"\0" * 1000)
+    assert _content(tmp_path / "padded")[:2] == (CONTENT, None)
+
+
+@pytest.mark.parametrize("missing", [1, 8, 9, 1000, 2_000_000])
+def test_cut_gzip_gives_what_is_there_and_says_so(tmp_path: Path, missing: int) -> None:
+    (tmp_path / "cut").write_bytes(gzip.compress(CONTENT)[:-missing])
+    content, damage, _ = _content(tmp_path / "cut")
+    assert damage == "gzip: ends in the middle"
+    assert CONTENT.startswith(content)
+    assert len(content) >= len(CONTENT) - missing - 40_000
+
+
+def test_gzip_with_flipped_bytes_is_damage_not_a_crash(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"some text, over and over. " * 40_000))
+    packed[len(packed) // 2] ^= 0xFF
+    (tmp_path / "flipped").write_bytes(packed)
+    damage = _content(tmp_path / "flipped")[1]
+    assert damage is not None
+    assert damage.startswith("gzip: ")
+
+
+def test_leaving_the_blocks_early_ends_the_thread(tmp_path: Path) -> None:
+    import threading
+
+    (tmp_path / "plain").write_bytes(CONTENT * 4)
+    blocks = open_file(tmp_path / "plain").blocks()
+    assert next(blocks)
+    blocks.close()  # type: ignore[attr-defined] - a generator
+    assert [
+        t for t in threading.enumerate() if t is not threading.main_thread() and not t.name.startswith("asyncio")
+    ] == []
+
+
+def test_missing_and_empty_files_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="no such file") as missing:
+        open_file(tmp_path / "nothing")
+    assert missing.value.exit_code == 2
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(UnreadableFile, match="empty"):
+        open_file(tmp_path / "empty")
+    (tmp_path / "empty.gz").write_bytes(gzip.compress(b"")[:5])
+    with pytest.raises(UnreadableFile, match="does not decompress"):
+        open_file(tmp_path / "empty.gz")
+    with pytest.raises(UnreadableFile, match="not a file"):
+        open_file(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "Git LFS pointer"),
+        (b'<?xml version="1.0"?>\n<a/>', "not a trace of a known format .it begins '<\\?xml"),
+        (b"\x1b[2J\0\xff nonsense", "not a trace of a known format"),
+        (b"name,start,end\nk,1,2\n", "not a trace of a known format"),
+    ],
+)
+def test_what_is_no_trace_is_refused_in_words(tmp_path: Path, content: bytes, fault: str) -> None:
+    (tmp_path / "trace.json").write_bytes(content)
+    with pytest.raises(UnreadableFile, match=fault) as caught:
+        reader_of(open_file(tmp_path / "trace.json"))
+    assert "\x1b" not in str(caught.value)
+    assert caught.value.hint

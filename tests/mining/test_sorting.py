@@ -1,0 +1,21 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracelode.mining.sorting import distinct, ragged, stable_order
+
+
+@given(st.lists(st.integers(-(2**62), 2**62), max_size=50) | st.lists(st.integers(-3, 3), max_size=50))
+def test_the_order_is_that_of_a_stable_argsort(values: list[int]) -> None:
+    array = np.array(values, dtype=np.int64)
+    assert stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
+
+
+def test_slices_are_spelled_out_one_after_the_other() -> None:
+    assert ragged(np.array([5, 0, 9]), np.array([2, 0, 3])).tolist() == [5, 6, 9, 10, 11]
+    assert ragged(np.zeros(0, np.int64), np.zeros(0, np.int64)).tolist() == []
+
+
+def test_distinct_values_are_ascending_and_once() -> None:
+    assert distinct(np.array([5, -1, 5, 3, -1])).tolist() == [-1, 3, 5]
+    assert distinct(np.zeros(0, np.int64)).tolist() == []
