@@ -1,5 +1,4 @@
 PY := .venv/bin/python
-PATHS := collect store mining reports tests data benchmarks tracelode
 
 .PHONY: help setup test check golden bench docs
 
@@ -14,14 +13,14 @@ help: ## show this list
 setup: .venv/installed ## make .venv with tracelode and its development tools
 
 test: setup ## run the tests
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto
 
 check: setup ## format, lint, types, layers, tests
-	$(PY) -m ruff format --check $(PATHS)
-	$(PY) -m ruff check $(PATHS)
+	$(PY) -m ruff format --check
+	$(PY) -m ruff check
 	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest --cov --cov-report=term:skip-covered
+	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
 	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q
