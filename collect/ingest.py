@@ -9,7 +9,7 @@ from ..store.trace import Trace
 from .files import open_file, reader_of
 from .sink import Sink
 
-__all__ = ["read"]
+__all__ = ["is_known", "read"]
 
 
 def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple[Trace, bool]:
@@ -39,3 +39,10 @@ def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple
         there = {m.id for m in archive.manifests()}
         trace = archive.commit(staging, id=file.sha256, source=source, facts=facts, notes=notes, run=run)
         return trace, trace.id not in there
+
+
+def is_known(path: str | Path, archive: Archive) -> bool:
+    """Whether reading the file into that archive would change nothing; raises as `read` does."""
+    file = open_file(Path(path))
+    name, reader = reader_of(file)
+    return archive.find(file.path, name, reader.VERSION) is not None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..collect.ingest import read
+from ..collect.ingest import is_known, read
 from ..store.archive import Archive
 from ..store.errors import Error
 from ..store.trace import Trace
@@ -76,13 +76,15 @@ def cache_archive() -> Archive:
 def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
     """The trace meant by a command's argument and the archive it lies in.
 
-    A file is read into the cache archive; anything else is the beginning of an id in the archive.
+    A file that the archive has read is taken from there, any other is read into the cache archive; what is no file is
+    the beginning of an id in the archive.
     """
     path = Path(trace)
-    if path.exists() or "/" in trace or "." in trace:
-        archive = cache_archive()
-        return read(path, archive)[0], archive
     archive = Archive(archive_path)
+    if path.exists() or "/" in trace or "." in trace:
+        if not is_known(path, archive):
+            archive = cache_archive()
+        return read(path, archive)[0], archive
     if not archive.path.is_dir():
         raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
     return archive.open(trace), archive

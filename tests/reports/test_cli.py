@@ -233,3 +233,13 @@ def test_copied_archives_still_answer(tmp_path: Path) -> None:
     shutil.move(tmp_path / "one", tmp_path / "two")
     out = run("sql", "select count(*) as n from kernel", "--archive", tmp_path / "two", "--format", "csv").stdout
     assert out == "n\n2117\n"
+
+
+def test_a_file_the_archive_has_read_is_taken_from_there(tmp_path: Path) -> None:
+    run("ingest", NSYS, "--archive", tmp_path / "traces")
+    run("mine", NSYS, "--archive", tmp_path / "traces")
+    assert list(tmp_path.glob("traces/derived/*/*/level.parquet")) != []
+    assert (
+        run("sql", "select count(*) as n from level", "--archive", tmp_path / "traces", "--format", "csv").stdout
+        == "n\n6\n"
+    )
