@@ -65,8 +65,8 @@ def jit() -> Any:
 class Strings(NamedTuple):
     """Distinct strings by id: i is `arena[starts[i]:starts[i + 1]]`, still escaped.
 
-    `slots` finds them (open addressing: id + 1), `hashes` and `marks` (what it holds) go by id. `used` is how many
-    there are, and how many of them are not plain ASCII as they stand.
+    `slots` finds them (id + 1, by open addressing): a power of two, more than ids. `hashes` and `marks` (what it
+    holds) go by id. `used` is how many strings there are, and how many of them are not plain ASCII as they stand.
     """
 
     slots: npt.NDArray[np.int32]

@@ -16,7 +16,7 @@ from .kineto_vocabulary import CATEGORIES, HOLDS, KEYS, NEEDS, ROLE_OF, ROLES, T
 
 __all__ = ["NOTHING", "Batch", "Rows"]
 
-ROWS = 32_768
+ROWS = 8_192
 SPANS = 512
 LEFT = 16 << 20
 STRINGS = 1 << 17

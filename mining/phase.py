@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .cadence import Symbols
 from .grid import Grid, bounds
-from .segments import Segments, cut
+from .cuts import Segments, cut
 from .sorting import Ints
 
 __all__ = ["Cut", "Times", "choose", "pauses"]

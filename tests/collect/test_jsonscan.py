@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from tracelode.collect import jsonscan
 from tracelode.collect.jsonscan import BAD, FULL, MORE, PADDING, Strings
 
+patient = settings(deadline=None, max_examples=200)
+"""The first example may have to wait for the compiler."""
+
 
 def _buffer(text: bytes) -> Any:
     buf = np.full(len(text) + PADDING, ord('"'), np.uint8)
@@ -19,7 +22,7 @@ def _buffer(text: bytes) -> Any:
 
 def _strings(room: int = 64, arena: int = 1024) -> Strings:
     return Strings(
-        slots=np.zeros(2 * room, np.int32),
+        slots=np.zeros(128, np.int32),
         hashes=np.empty(room, np.int64),
         starts=np.zeros(room + 1, np.int64),
         marks=np.empty(room, np.uint8),
@@ -34,6 +37,7 @@ def _intern(strings: Strings, text: bytes) -> int:
     return jsonscan.intern(strings, buf, 0, end, h, marks)
 
 
+@patient
 @given(st.text(max_size=60))
 def test_a_string_ends_at_its_quote_and_says_what_it_holds(text: str) -> None:
     raw = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -42,6 +46,7 @@ def test_a_string_ends_at_its_quote_and_says_what_it_holds(text: str) -> None:
     assert marks == (jsonscan.ESCAPED if b"\\" in raw else 0) | (jsonscan.BEYOND_ASCII if not raw.isascii() else 0)
 
 
+@patient
 @given(st.binary(max_size=40).filter(lambda raw: b'"' not in raw and b"\\" not in raw), st.integers(0, 9))
 def test_the_hash_of_a_string_does_not_depend_on_where_it_stands(raw: bytes, shift: int) -> None:
     here = jsonscan.read_string(_buffer(raw), 0)
@@ -56,11 +61,12 @@ def test_strings_that_json_does_not_allow_are_marked(raw: bytes) -> None:
     assert marks & jsonscan.UNUSUAL_BYTES
 
 
+@patient
 @given(st.lists(st.binary(max_size=20).map(lambda raw: raw.replace(b'"', b"").replace(b"\\", b"")), max_size=30))
 def test_equal_strings_have_one_id_and_different_ones_different_ids(texts: list[bytes]) -> None:
     strings = _strings()
     ids = [_intern(strings, text) for text in texts]
-    assert {text: i for text, i in zip(texts, ids, strict=True)} == {text: ids[texts.index(text)] for text in texts}
+    assert dict(zip(texts, ids, strict=True)) == {text: ids[texts.index(text)] for text in texts}
     assert len(set(ids)) == len(set(texts)) == strings.used[0]
     held = [bytes(strings.arena[strings.starts[i] : strings.starts[i + 1]]) for i in ids]
     assert held == texts
@@ -78,6 +84,7 @@ def test_a_full_table_says_so_and_stays_as_it_is() -> None:
     assert _intern(_strings(arena=16), b"x" * 10) == FULL
 
 
+@patient
 @given(st.integers(-(10**22), 10**22))
 def test_integers_of_up_to_18_digits_are_read(number: int) -> None:
     text = str(number)
@@ -92,7 +99,7 @@ def test_what_is_no_integer_is_not_read_as_one(text: bytes) -> None:
     assert not jsonscan.read_integer(_buffer(text + b","), 0)[2]
 
 
-@settings(max_examples=300)
+@patient
 @given(st.decimals(-(10**15), 10**15, allow_nan=False, places=3), st.integers(0, 3))
 def test_times_are_read_to_the_nanosecond(number: Decimal, places: int) -> None:
     text = f"{number:.{places}f}"
@@ -112,12 +119,14 @@ VALUES = st.recursive(
 )
 
 
+@patient
 @given(VALUES, st.sampled_from([None, 1]), st.booleans())
 def test_a_value_ends_where_json_says(value: Any, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     assert jsonscan.skip_value(_buffer(text + b" ,"), 0, len(text) + 2) == (len(text), 0)
 
 
+@patient
 @given(VALUES, st.data())
 def test_a_value_cut_short_asks_for_more(value: Any, data: st.DataObject) -> None:
     text = json.dumps([value]).encode()
@@ -125,7 +134,7 @@ def test_a_value_cut_short_asks_for_more(value: Any, data: st.DataObject) -> Non
     assert jsonscan.skip_value(_buffer(text[:cut]), 0, cut)[0] == MORE
 
 
-@settings(max_examples=300)
+@patient
 @given(st.text(alphabet='{}[]",:\\ 01e.-tfnaul\n', max_size=24))
 def test_what_is_skipped_without_remark_is_json(text: str) -> None:
     """The other way round: whatever the scanner calls a good value, the decoder can read."""
