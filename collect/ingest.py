@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..store.archive import Archive, Source
+from ..store.archive import Archive, Source, absolute
 from ..store.errors import UnreadableFile
 from ..store.tables import TABLES, Kind
 from ..store.trace import Trace
@@ -35,7 +35,7 @@ def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple
                 raise UnreadableFile(f"{path}: {file.damage}, before any event", "copy or record the trace again")
             sink.note("no-events", "the file is a trace but holds no event")
         notes = sink.finish()
-        source = Source(str(file.path.absolute()), status.st_size, status.st_mtime_ns, name, reader.VERSION)
+        source = Source(str(absolute(file.path)), status.st_size, status.st_mtime_ns, name, reader.VERSION)
         there = {m.id for m in archive.manifests()}
         trace = archive.commit(staging, id=file.sha256, source=source, facts=facts, notes=notes, run=run)
         return trace, trace.id not in there

@@ -8,6 +8,7 @@ comma too few or too many. A key given twice keeps both values.
 
 import json
 import re
+from bisect import bisect_left
 from decimal import Decimal
 from typing import Any
 
@@ -22,6 +23,12 @@ FAULTS = {
 }
 """What `load` finds, and what it does about it."""
 
+DEEPEST = 200
+"""Values nested deeper than that are not read: reading and writing them takes a call each level."""
+
+LONGEST_MENDED = 1 << 20
+"""Texts longer than that are not mended: so much damage holds more than one event."""
+
 _KEY_FOLLOWS = r'\s*"(?:[^"\\]|\\.)*"\s*:'
 _ENDS_KEY = re.compile(r"\s*:")
 _ENDS_MEMBER = re.compile(rf"\s*(?:,{_KEY_FOLLOWS}|\}}\s*(?:[,}}\]]|$)|,?\s*$)")
@@ -29,6 +36,7 @@ _ENDS_ITEM = re.compile(r'\s*(?:\]|,\s*["\d\-\[{tfnNI]|$)')
 _NEXT_EVENT_MEMBER = re.compile(r'\s*,\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"\s*:')
 _ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4}|)')
 _STRING_OR_NON_FINITE = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:inf|nan)\b', re.IGNORECASE | re.DOTALL)
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9+\-.]+")
 _NON_FINITE = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
 _CLOSER = {"{": "}", "[": "]"}
@@ -47,11 +55,11 @@ def load(raw: bytes) -> tuple[Any, set[str]]:
         faults.add("invalid-utf8")
     if "\\ud" in text.lower():
         text = _whole_characters(text)
+    if text.count("[") + text.count("{") > DEEPEST and _depth(text) > DEEPEST:
+        raise ValueError("nested too deeply")
     for strict, finite in ((True, False), (True, True), (False, True)):
         try:
             value = _decode(_finite(text) if finite else text, faults, strict=strict)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
         except ValueError:
             continue
         return value, faults if strict else faults | {"control-character"}
@@ -90,8 +98,18 @@ def _decode(text: str, faults: set[str], *, strict: bool) -> Any:
     return decoder.decode(text)
 
 
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for c in _STRING_OR_BRACKET.findall(text):
+        depth += (c in "[{") - (c in "]}")
+        deepest = max(depth, deepest)
+    return deepest
+
+
 def _decode_mended(text: str, faults: set[str]) -> Any:
     """The value under the reading that gives no key twice: with a quote missing before an event's own key, or not."""
+    if len(text) > LONGEST_MENDED:
+        raise ValueError("too long to mend")
     for cut in (True, False):
         found: set[str] = set()
         try:
@@ -121,11 +139,12 @@ def _mend(text: str, *, cut: bool) -> str:
     """The text made well formed; `ValueError` when it holds more than one value. `cut`: see `_closing_quote`."""
     out: list[str] = []
     stack: list[str] = []
+    cuts = [found.start() for found in _NEXT_EVENT_MEMBER.finditer(text)] if cut else []
     at = 0
     while at < len(text):
         c = text[at]
         if c == '"':
-            begin, (end, at) = at + 1, _closing_quote(text, at + 1, stack, _last(out), cut=cut)
+            begin, (end, at) = at + 1, _closing_quote(text, at + 1, stack, _last(out), cuts)
             out.append(f'"{_escaped(text[begin:end])}"')
             continue
         bare = _BARE.match(text, at)
@@ -160,24 +179,26 @@ def _close(out: list[str], stack: list[str], closer: str) -> None:
             return
 
 
-def _closing_quote(text: str, begin: int, stack: list[str], last: str, *, cut: bool) -> tuple[int, int]:
+def _closing_quote(text: str, begin: int, stack: list[str], last: str, cuts: list[int]) -> tuple[int, int]:
     """Where the string ends and where the text goes on: the first quote after which it goes on as after a string.
 
-    `cut`: it ends, with its quote missing, before a comma and one of an event's own keys, if no quote ends it earlier.
+    If no quote ends it earlier, it ends at the next of the `cuts`, before a comma and one of an event's own keys.
     """
     in_object = bool(stack) and stack[-1] == "{"
     ends = (_ENDS_KEY if last in ("{", ",") else _ENDS_MEMBER) if in_object else _ENDS_ITEM
-    found = _NEXT_EVENT_MEMBER.search(text, begin) if in_object and cut else None
-    limit = found.start() if found else len(text)
+    following = bisect_left(cuts, begin) if in_object else len(cuts)
+    limit = cuts[following] if following < len(cuts) else len(text)
     at = text.find('"', begin, limit)
     while at >= 0:
-        body = text[begin:at]
-        escaped = (len(body) - len(body.rstrip("\\"))) % 2
+        slashes = at
+        while slashes > begin and text[slashes - 1] == "\\":
+            slashes -= 1
+        escaped = (at - slashes) % 2
         # A Windows path may end in a backslash: then the quote after it closes, if an event's own key follows.
         if (_NEXT_EVENT_MEMBER if escaped else ends).match(text, at + 1):
             return at, at + 1
         at = text.find('"', at + 1, limit)
-    if not found:
+    if limit == len(text):
         raise ValueError("a string does not end")
     return limit, limit
 

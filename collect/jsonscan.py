@@ -32,6 +32,7 @@ __all__ = [
     "gather",
     "hash_text",
     "intern",
+    "jit",
     "read_integer",
     "read_string",
     "read_time",

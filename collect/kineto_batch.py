@@ -16,7 +16,7 @@ from .kineto_vocabulary import CATEGORIES, HOLDS, KEYS, NEEDS, ROLE_OF, ROLES, T
 
 __all__ = ["NOTHING", "Batch", "Rows"]
 
-ROWS = 8_192
+ROWS = 32_768
 SPANS = 512
 LEFT = 16 << 20
 STRINGS = 1 << 17
@@ -258,11 +258,17 @@ class Rows:
 
     def ints(self, role: Role, place: int = 0) -> pa.Array:
         """An argument as integers, null where the event does not have it; `place` within a triple."""
-        return pa.array(self.values(layout.FIRST_ROLE + role + place), mask=~self.has_role(role))
+        there = self.has_role(role)
+        if not there.any():
+            return pa.nulls(len(there), pa.int64())
+        return pa.array(self.values(layout.FIRST_ROLE + role + place), mask=~there)
 
     def numbers(self, role: Role) -> Ints:
         """The same with NOTHING for null."""
-        return np.where(self.has_role(role), self.values(layout.FIRST_ROLE + role), NOTHING)
+        there = self.has_role(role)
+        if not there.any():
+            return np.full(len(there), NOTHING, np.int64)
+        return np.where(there, self.values(layout.FIRST_ROLE + role), NOTHING)
 
     def role_texts(self, role: Role) -> pa.DictionaryArray:
         """An argument as text, null where the event does not have it."""

@@ -33,17 +33,19 @@ class Elements:
     """Turns elements into records of a batch, or into rows of the tables that only this path fills.
 
     `flush` writes and empties the batch. `plain` is the kind of duration events whose category says nothing.
+    `damaged_from` becomes the offset of the first damage that could not be mended.
     """
 
     def __init__(self, batch: Batch, processes: Processes, plain: Kind, flush: Callable[[], None]) -> None:
         self._batch, self._processes, self._plain, self._flush = batch, processes, plain, flush
         self._rows: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.damaged_from: int | None = None
         self._begun: defaultdict[tuple[Any, Any], list[dict[str, Any]]] = defaultdict(list)
 
     def read(self, raw: bytes, offset: int, *, damaged: bool) -> None:
         """Reads one element, or what stands where elements should be if it is damaged; `offset` is for messages."""
         try:
-            value, faults = load(raw)
+            value, faults = load(raw.strip(b" \t\r\n,") if damaged else raw)
         except ValueError:
             value, faults = None, {"damaged"}
         event: dict[str, Any] | None = value if isinstance(value, dict) and isinstance(value.get("ph"), str) else None
@@ -89,6 +91,7 @@ class Elements:
     def _damaged(self, raw: bytes, offset: int) -> None:
         text = raw.decode(errors="replace").strip(" \t\r\n,")
         if text:
+            self.damaged_from = offset if self.damaged_from is None else self.damaged_from
             self.note("damaged", f"at byte {offset}: {text[:EXAMPLE]}")
             self._other(text, "damaged")
 

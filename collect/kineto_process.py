@@ -19,7 +19,7 @@ import pyarrow as pa
 from .kineto_batch import NOTHING
 from .sink import Sink
 
-__all__ = ["Lanes", "Processes"]
+__all__ = ["Columns", "Lanes", "Processes"]
 
 Ints = npt.NDArray[np.int64]
 Columns = Mapping[str, Any]

@@ -29,7 +29,7 @@ from .jsonscan import (
     skip_value,
 )
 
-__all__ = ["CLOSED", "Scan", "scan"]
+__all__ = ["CLOSED", "POSITION", "SPANS", "Scan", "scan"]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]

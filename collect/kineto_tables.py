@@ -86,7 +86,7 @@ class Tables:
             pid, thread = (np.array(column, np.int64) for column in zip(*named, strict=True))
             columns = {"track": _nullable(thread), "name": pa.array(named.values(), pa.string()), "kind": "lane"}
             columns["args"] = pa.nulls(len(pid), pa.string())
-            self._processes.write("track", columns, unranked(pid), self._with_pid)
+            self._processes.write("track", columns, _unranked(pid), self._with_pid)
 
     def _op(self, rows: Rows, _: Kind) -> None:
         forward = rows.numbers(Role.FORWARD_THREAD)
@@ -314,7 +314,7 @@ class Tables:
         return np.array(numbers, np.int64)[which]
 
 
-def unranked(pid: Ints) -> Lanes:
+def _unranked(pid: Ints) -> Lanes:
     """Lanes of rows that name nothing but their pid."""
     nothing = np.full(len(pid), NOTHING, np.int64)
     return Lanes(pid, nothing, nothing)

@@ -9,7 +9,7 @@ import numpy as np
 from .jsonrepair import load
 from .jsonscan import PADDING
 
-__all__ = ["Window", "members_of"]
+__all__ = ["BOM", "EVENTS", "MOST_TEXT", "Window", "members_of"]
 
 EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 STRAY_EVENT = re.compile(rb'\{\s*"(?:ph|cat)"\s*:\s*"')

@@ -6,7 +6,7 @@ import click
 
 from tracelode.reports.cli import tracelode
 from tracelode.store.parts import load, names
-from tracelode.store.query import DERIVED, view_columns
+from tracelode.store.query import documented
 from tracelode.store.tables import TABLES, Kind
 
 DOCS = Path(__file__).parent
@@ -27,11 +27,9 @@ def tables_page() -> str:
         for table in (t for t in TABLES.values() if t.kind is kind):
             lines += ["", f"### `{table.name}`", "", f"One row per {table.meaning}.", ""]
             lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
-            columns = {c.name: (str(c.type), c.unit, c.meaning) for c in table.columns}
-            columns |= {name: ("", "ns" if name.endswith("_ns") else "", text) for name, text in DERIVED.items()}
             lines += [
-                f"| `{name}` | {columns[name][0]} | {columns[name][1]} | {columns[name][2].replace('|', '/')} |"
-                for name in view_columns(table)
+                f"| `{row['column']}` | {row['type']} | {row['unit']} | {row['meaning'].replace('|', '/')} |"
+                for row in documented(table)
             ]
     return "\n".join(lines) + "\n"
 
@@ -42,7 +40,8 @@ def commands_page() -> str:
     lines += ["3 regression, 4 inconclusive, 5 bad input, 6 archive problem, 130 interrupted."]
     for name in names("command"):
         command: click.Command = load("command", name).command
-        context = click.Context(command, info_name=f"tracelode {name}", max_content_width=100, terminal_width=100)
+        settings = {"max_content_width": 100, "terminal_width": 100, "help_option_names": ["-h", "--help"]}
+        context = click.Context(command, info_name=f"tracelode {name}", **settings)
         lines += ["", f"## {name}", "", "```", command.get_help(context), "```"]
     assert set(tracelode.list_commands(click.Context(tracelode))) == set(names("command"))
     return "\n".join(lines) + "\n"

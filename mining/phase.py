@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .cadence import Symbols
-from .grid import Grid, bounds
 from .cuts import Segments, cut
+from .grid import Grid, bounds
 from .sorting import Ints
 
 __all__ = ["Cut", "Times", "choose", "pauses"]

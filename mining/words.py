@@ -1,6 +1,8 @@
 """Numbers in the sentences of findings."""
 
-__all__ = ["duration", "percent", "plural"]
+__all__ = ["count", "duration", "percent", "plural"]
+
+SPACE = "\u202f"  # narrow and no-break: between groups of digits
 
 
 def percent(part: float, whole: float) -> str:
@@ -12,10 +14,15 @@ def duration(ns: float) -> str:
     """Nanoseconds with three digits in the unit that reads best."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{ns / size:,.0f} {unit}"
+            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{count(round(ns / size))} {unit}"
     return f"{ns:.0f} ns"
 
 
-def plural(count: int, noun: str) -> str:
-    """The count with its noun: '1 kernel', '2,000 kernels'."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def count(number: int) -> str:
+    """A whole number with its digits in groups of three: '2 117'."""
+    return f"{number:,}".replace(",", SPACE)
+
+
+def plural(number: int, noun: str) -> str:
+    """The count with its noun: '1 kernel', '2 117 kernels'."""
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"

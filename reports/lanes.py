@@ -15,6 +15,7 @@ __all__ = ["MOST_OPERATIONS", "timeline"]
 MOST_OPERATIONS = 250_000
 """Operations carried in a page; of a longer trace the beginning is shown, and the rest is counted."""
 MOST_SPANS = 4_000
+MOST_PROCESSES = 8
 
 WORK = {
     "kernel": "coalesce(name, '(no name)')",
@@ -65,23 +66,30 @@ def _overlays(ask: Callable[[str], Finding], trace: Trace, last_ns: int) -> tupl
     rows = ask("iteration_times").rows
     shown = [
         Overlay(
-            f"iterations of {part['process'][0]}" if rows["process"].n_unique() > 1 else "iterations",
+            _label("iterations", part),
             [
                 (row["start_ns"], row["end_ns"], f"iteration {row['iteration']}")
                 for row in part.head(MOST_SPANS).iter_rows(named=True)
                 if row["start_ns"] < last_ns
             ],
         )
-        for part in rows.partition_by("process", maintain_order=True)
+        for part in rows.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
     ]
     if trace.has("range"):
         marks = trace.sql(
-            "select start_ns, end_ns, coalesce(name, '') as name from range "
+            "select process, start_ns, end_ns, coalesce(name, '') as name from range "
             "where kind in ('annotation', 'nvtx') and end_ns > start_ns "
-            f"and start_ns < {last_ns} order by start_ns, end_ns desc limit {MOST_SPANS}"
+            f"and start_ns < {last_ns} order by process, start_ns, end_ns desc limit {MOST_SPANS}"
         )
-        shown += [Overlay("annotations", spans)] if (spans := _outermost(marks)) else []
+        shown += [
+            Overlay(_label("annotations", part), _outermost(part.drop("process")))
+            for part in marks.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
+        ]
     return tuple(overlay for overlay in shown if overlay.spans)
+
+
+def _label(what: str, rows: "pl.DataFrame") -> str:
+    return f"{what} of process {rows['process'][0]}"
 
 
 def _outermost(marks: "pl.DataFrame") -> list[tuple[int, int, str]]:

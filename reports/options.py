@@ -1,6 +1,7 @@
 """What several verbs share: where the archive is, which trace is meant, where output goes."""
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,7 +17,15 @@ from ..store.trace import Trace
 from .rows import FORMATS
 from .text import clean
 
-__all__ = ["archive_option", "cache_archive", "format_option", "open_trace", "output_option", "write_output"]
+__all__ = [
+    "archive_option",
+    "cache_archive",
+    "format_option",
+    "open_trace",
+    "output_option",
+    "width_of",
+    "write_output",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -104,3 +113,8 @@ def write_output(data: bytes, output: Path | None) -> None:
         temporary.replace(output)
     except OSError as error:
         raise Error(f"{output}: {error.strerror}", "choose another file with -o") from error
+
+
+def width_of(output: Path | None) -> int:
+    """Columns of the terminal that standard output is; 0, for no limit, where the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else 0

@@ -4,10 +4,11 @@ import io
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .text import clean
+from .text import clean, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,11 +39,14 @@ def _table(rows: "pl.DataFrame", width: int) -> str:
     from rich.table import Table
     from rich.text import Text
 
+    longest = max(24, width // 2) if width else sys.maxsize  # on a terminal, names leave room for numbers
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, dtype in rows.schema.items():
-        table.add_column(Text(clean(name)), justify="right" if dtype.is_numeric() else "left", overflow="ellipsis")
+        table.add_column(
+            Text(clean(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold", no_wrap=not width
+        )
     for row in rows.iter_rows():
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(shorten(_cell(value), longest)) for value in row))
     out = io.StringIO()
     Console(file=out, width=width or 100_000, force_terminal=False, no_color=True, soft_wrap=False).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

@@ -31,7 +31,7 @@ from .trace import Facts, Note, Trace
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMAT", "Archive", "Damage", "Manifest", "Source"]
+__all__ = ["FORMAT", "Archive", "Damage", "Manifest", "Source", "absolute"]
 
 FORMAT = 1
 """Version of the layout above; an archive of a newer one is refused."""
@@ -91,14 +91,17 @@ class Archive:
         folder = self.path / "traces"
         found = sorted(folder.glob(f"{prefix}*")) if prefix.isalnum() and folder.is_dir() else []
         if len(found) != 1:
+            if not folder.is_dir():
+                raise Error(f"{self.path}: no archive there", "make one: tracelode ingest FILE")
             what = "no trace" if not found else f"{len(found)} traces"
-            raise Error(f"{self.path}: {what} with an id that begins with {prefix}", "list the ids: tracelode ls")
+            some = f"there are: {', '.join(f.name[:16] for f in found[:5])}" if found else "list the ids: tracelode ls"
+            raise Error(f"{self.path}: {what} with an id that begins with {prefix}", some)
         return self._trace(self._manifest(found[0]))
 
     def find(self, path: Path, reader: str, version: int) -> Trace | None:
         """The trace that this very file (path, size, time) gave to that reader, without reading the file."""
         status = path.stat()
-        wanted = Source(str(path.absolute()), status.st_size, status.st_mtime_ns, reader, version)
+        wanted = Source(str(absolute(path)), status.st_size, status.st_mtime_ns, reader, version)
         return next((self._trace(m) for m in self.manifests() if m.source == wanted), None)
 
     @contextmanager
@@ -267,6 +270,11 @@ class Archive:
         for analysis in sorted((self.path / "derived").glob("*@*"), key=_version):
             files |= {f.stem: f for f in sorted((analysis / manifest.id).glob("*.parquet")) if f.stem in TABLES}
         return files
+
+
+def absolute(path: Path) -> Path:
+    """The path from the root, without `..`; links stay as they are."""
+    return Path(os.path.abspath(path))  # noqa: PTH100 - `Path.absolute` keeps "..", `Path.resolve` follows links
 
 
 def _version(folder: Path) -> tuple[str, int]:

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import Error, NotCollected
+from .errors import ArchiveError, Error, NotCollected
 from .kinds import category_sql
-from .tables import TABLES, Table
+from .tables import TABLES, Kind, Table
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-__all__ = ["DERIVED", "TraceFiles", "connect", "create_views", "run", "schema_rows", "view_columns"]
+__all__ = ["DERIVED", "TraceFiles", "connect", "create_views", "documented", "run", "schema_rows", "view_columns"]
 
 TraceFiles = Mapping[str, Mapping[str, Path]]
 """Trace id to its files by table name."""
@@ -53,10 +53,14 @@ def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
 
     with connect(traces) as connection:
         try:
+            if len(connection.extract_statements(query)) != 1:
+                raise Error("sql: not exactly one statement", "give one statement")
             answer: Any = connection.sql(query)  # None for a statement without rows
-            return pl.DataFrame(answer.to_arrow_table()) if answer is not None else pl.DataFrame()
+            return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
         except duckdb.CatalogException as error:
             raise _missing_table(error, connection) from error
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
         except duckdb.Error as error:
             raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
 
@@ -88,9 +92,10 @@ def _view(table: Table, files: list[Path]) -> str:
 
 
 def _comments(table: Table) -> str:
-    meanings = {c.name: c.meaning + (f" ({c.unit})" if c.unit else "") for c in table.columns} | dict(DERIVED)
     lines = [f'comment on view "{table.name}" is {_quoted("one row per " + table.meaning)};']
-    lines += [f'comment on column "{table.name}"."{c}" is {_quoted(meanings[c])};' for c in view_columns(table)]
+    for row in documented(table):
+        meaning = row["meaning"] + (f" ({row['unit']})" if row["unit"] else "")
+        lines.append(f'comment on column "{table.name}"."{row["column"]}" is {_quoted(meaning)};')
     return "\n".join(lines)
 
 
@@ -99,7 +104,24 @@ def _missing_table(error: Exception, connection: "duckdb.DuckDBPyConnection") ->
     missing = next((n for n in TABLES if f"name {n} does not exist" in str(error) and n not in there), None)
     if missing is None:
         return Error(f"sql: {_first_line(error)}", f"there are: {', '.join(there)}")
+    if TABLES[missing].kind is Kind.MINED:
+        return NotCollected(
+            f"table {missing} is not there: nothing was mined", "mine a trace first: tracelode mine TRACE"
+        )
     return NotCollected(f"table {missing} was not collected", f"there are: {', '.join(there)}")
+
+
+def _whole(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """The rows with sums of whole numbers as such: DuckDB gives them 128 bits, which few clients take for a number."""
+    import polars as pl
+
+    wide = [name for name, dtype in rows.schema.items() if isinstance(dtype, pl.Decimal) and not dtype.scale]
+    return rows.with_columns(pl.col(name).cast(pl.Int64) for name in wide if _fits(rows[name]))
+
+
+def _fits(values: "pl.Series") -> bool:
+    least, most = values.min(), values.max()
+    return least is None or (int(least) >= -(2**63) and int(most) < 2**63)  # pyright: ignore[reportArgumentType] - numbers
 
 
 def _first_line(error: Exception) -> str:
@@ -114,9 +136,15 @@ def schema_rows() -> "pl.DataFrame":
     """Every view and column with its type, unit and meaning: what `tracelode sql --schema` shows."""
     import polars as pl
 
-    rows = [
-        {"table": t.name, "column": c.name, "type": str(c.type), "unit": c.unit, "meaning": c.meaning}
-        for t in TABLES.values()
-        for c in t.columns
+    return pl.DataFrame([row for table in TABLES.values() for row in documented(table)])
+
+
+def documented(table: Table) -> list[dict[str, str]]:
+    """The columns of the table's view: `table`, `column`, `type`, `unit`, `meaning`."""
+    own = {c.name: (str(c.type), c.unit, c.meaning) for c in table.columns}
+    derived = {"duration_ns": ("int64", "ns"), "time_ns": ("int64", "ns")}
+    rows = [own.get(name) or (*derived.get(name, ("string", "")), DERIVED[name]) for name in view_columns(table)]
+    return [
+        {"table": table.name, "column": name, "type": kind, "unit": unit, "meaning": meaning}
+        for name, (kind, unit, meaning) in zip(view_columns(table), rows, strict=True)
     ]
-    return pl.DataFrame(rows)

@@ -435,7 +435,7 @@ _MINED = (
             Column("count", I64, "repetitions found", required=True),
             Column("first", I64, "ordinal of the first operation covered", required=True),
             Column("last", I64, "ordinal of the last operation covered", required=True),
-            Column("period_ns", I64, "median time from one start to the next", "ns"),
+            Column("period_ns", I64, "median time of a repetition, from `iteration.from_ns` to `end_ns`", "ns"),
             Column("coverage", F64, "operations inside repetitions / operations of the sequence", required=True),
             Column("confidence", F64, "0 to 1: how sure the level is", required=True),
             Column("phase_confidence", F64, "0 to 1: how sure the cut between repetitions is", required=True),

@@ -92,6 +92,12 @@ class _Reading:
                 continue
             more, rest = members_of(text)
             members = more | members
+        if self._window.dropped:
+            self._sink.note(
+                "metadata-dropped",
+                f"bytes outside the list of events beyond the first {MOST_TEXT >> 20} MiB: dropped",
+                count=self._window.dropped,
+            )
         if lists > 1:
             self._sink.note("several-traces", "several traces in one file: read as one", count=lists)
         if rest.strip() != ("" if self._window.is_list else "}"):
@@ -99,11 +105,14 @@ class _Reading:
         return members
 
     def finish(self) -> list[int]:
-        """Writes what was kept until the end; the processes."""
+        """Writes what was kept until the end; the processes. `UnreadableFile` when all there is, is damage."""
         self._elements.finish()
         self._flush()
         self.tables.finish()
-        return self.processes.finish()
+        used = self.processes.finish()
+        if self._elements.damaged_from is not None and not self._sink.rows.keys() - {"other"}:
+            raise self._unusable()
+        return used
 
     def _list(self) -> bool:
         """Reads one list of events; whether it was closed."""
@@ -144,16 +153,19 @@ class _Reading:
     def _cut_off(self) -> None:
         at = self._window.offset + self._window.at
         if not self._sink.rows and not self._batch.count:
-            raise UnreadableFile(
-                f"{self._file.path}: ends at byte {self._file.size}, before the first event is complete",
-                "copy or record the trace again",
-            )
+            raise self._unusable()
         if not self._file.damage:  # which ingest notes by itself
             self._sink.note(
                 "truncated",
                 "the file ends early: events after that point are missing",
-                example=f"the list of events ends within byte {at} and byte {self._file.size}",
+                example=f"the list of events ends between byte {at} and byte {self._file.size}",
             )
+
+    def _unusable(self) -> UnreadableFile:
+        begin = self._elements.damaged_from
+        end = self._window.offset + self._window.end
+        fault = f"ends at byte {end}" if begin is None else f"is damaged from byte {begin} on"
+        return UnreadableFile(f"{self._file.path}: {fault}, before the first event", "copy or record the trace again")
 
     def _rest(self, rest: str) -> None:
         self._sink.note(

@@ -2,30 +2,14 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..levels import MAIN
+from ..levels import MAIN, PARTS
 from ..words import percent
 
 NEEDS = ("segments", "iterations")
 
 SQL = f"""
 with main as ({MAIN})
-select
-    iteration.process,
-    segment.device,
-    iteration.iteration,
-    segment.state,
-    sum(
-        least(segment.end_ns, iteration.end_ns) - greatest(segment.start_ns, iteration.from_ns)
-    )::bigint as time_ns,
-    any_value(iteration.time_ns) as iteration_ns
-from iteration
-join main on main.process = iteration.process and main.level = iteration.level
-join segment
-    on segment.process = iteration.process
-    and (main.device is null or main.device = segment.device)
-    and segment.start_ns < iteration.end_ns
-    and segment.end_ns > iteration.from_ns
-group by iteration.process, segment.device, iteration.iteration, segment.state
+{PARTS.strip()}
 order by iteration.process, segment.device, iteration.iteration, segment.state
 """
 
@@ -35,7 +19,15 @@ def find(trace: Trace) -> Finding:
     rows = trace.sql(SQL)
     if not len(rows):
         return Finding("breakdown", "No iterations were found, so their time cannot be broken down.", rows, SQL.strip())
-    whole = total(rows, "time_ns")
-    states = rows.group_by("state").sum().sort(["time_ns", "state"], descending=[True, False])
-    parts = [f"{percent(time, whole)} {state}" for state, time in states.select("state", "time_ns").rows()]
-    return Finding("breakdown", f"An iteration's time is {', '.join(parts)}.", rows, SQL.strip())
+    keys = ["process", "device", "iteration"]
+    whole = rows.unique(keys, maintain_order=True).sort(["iteration_ns", *keys])
+    typical = whole.row((len(whole) - 1) // 2, named=True)
+    chosen = rows.filter((rows["process"] == typical["process"]) & (rows["iteration"] == typical["iteration"]))
+    chosen = chosen.filter(chosen["device"] == typical["device"]).sort(["time_ns", "state"], descending=[True, False])
+    parts = [
+        f"{percent(ns, total(chosen, 'time_ns'))} {state}" for state, ns in chosen.select("state", "time_ns").rows()
+    ]
+    which = f"iteration {typical['iteration']}" + (
+        f" of process {typical['process']}" if len(set(rows["process"])) > 1 else ""
+    )
+    return Finding("breakdown", f"The iteration of median length ({which}) is {', '.join(parts)}.", rows, SQL.strip())

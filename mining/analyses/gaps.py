@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..words import duration, percent
+from ..words import duration, percent, plural
 
 NEEDS = ("segments",)
 
@@ -34,7 +34,7 @@ def find(trace: Trace) -> Finding:
         return Finding("gaps", "There is no idle gap.", rows, SQL.strip())
     first = rows.row(0, named=True)
     sentence = (
-        f"The costliest place to wait takes {duration(first['time_ns'])} in {first['gaps']:,} gaps, "
+        f"The costliest place to wait takes {duration(first['time_ns'])} in {plural(first['gaps'], 'gap')}, "
         f"{percent(first['share'], 1)} of all idle time ({first['cause']})."
     )
     return Finding("gaps", sentence, rows, SQL.strip())

@@ -7,9 +7,9 @@ from ..words import duration, percent, plural
 NEEDS = ("segments",)
 
 CAUSES = {
-    "synchronisation": "the launching thread was waiting for the device",
+    "synchronisation": "the launching thread had waited for the device before it launched the next work",
     "launch": "the device finished before the next of a steady row of launches came",
-    "host": "the launching thread did something else",
+    "host": "the launching thread was late: it did something else",
     "dependency": "what ran last was on another stream",
     "device": "the next work was there in time, the device took it up late",
     "unknown": "no host call is recorded for the work that came next",

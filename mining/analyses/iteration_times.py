@@ -1,22 +1,24 @@
-"""How long does each iteration take, and which stand out?"""
+"""How long does each iteration take, which stand out, and what are they longer by?"""
 
 from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..levels import MAIN
+from ..levels import MAIN, PARTS
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("iterations",)
+NEEDS = ("segments", "iterations")
 
 DEVIATIONS = 5
 LEAST_EXCESS = 0.05
+TOO_UNLIKE = 1.25
 
 SQL = f"""
 with main as ({MAIN}),
+part as ({PARTS}),
 time as (
     select iteration.*, median(time_ns) filter (phase = 'steady') over (partition by process) as median_ns
     from iteration
@@ -32,11 +34,28 @@ judged as (
         time_ns - median_ns > greatest({DEVIATIONS} * 1.4826 * mad_ns, {LEAST_EXCESS} * median_ns) as slow,
         min(iteration) filter (not slow) over (partition by process) as first_usual
     from spread
+),
+spent as (
+    select judged.process, judged.iteration, kind.state, coalesce(sum(part.time_ns), 0) as time_ns
+    from judged
+    cross join (select unnest(['compute', 'communication', 'copy', 'idle']) as state) as kind
+    left join part
+        on part.process = judged.process and part.iteration = judged.iteration and part.state = kind.state
+    group by judged.process, judged.iteration, kind.state
+),
+excess as (
+    select process, iteration, state, time_ns - median(time_ns) over (partition by process, state) as excess_ns
+    from spent
+),
+reason as (
+    select process, iteration, arg_max(state, excess_ns) as state, max(excess_ns)::bigint as excess_ns
+    from excess
+    group by process, iteration
 )
 select
-    process,
+    judged.process,
     level,
-    iteration,
+    judged.iteration,
     phase,
     operations,
     start_ns,
@@ -47,12 +66,15 @@ select
     mad_ns,
     time_ns / median_ns as ratio,
     case
-        when phase = 'warm-up' or iteration < first_usual then 'warm-up'
+        when phase = 'warm-up' or judged.iteration < first_usual then 'warm-up'
         when slow then 'slow'
         when phase <> 'steady' then phase
-    end as mark
+    end as mark,
+    case when slow then reason.state end as more_of,
+    case when slow then reason.excess_ns end as more_ns
 from judged
-order by process, iteration
+join reason on reason.process = judged.process and reason.iteration = judged.iteration
+order by judged.process, judged.iteration
 """
 
 
@@ -60,27 +82,43 @@ def find(trace: Trace) -> Finding:
     """Each iteration of the main level with its duration: from the end of the one before it to its own end.
 
     `mark` says what stands out: 'warm-up' for leading ones that are slow or differ, 'slow', or 'deviating' content.
-
     Slow: longer than the median of the steady ones by more than 5 robust standard deviations (1.4826 times the median
-    absolute deviation) and by more than 5 %.
+    absolute deviation) and by more than 5 %. `more_of` is the state in which a slow one exceeds the median of that
+    state most, `more_ns` by how much.
     """
     rows = trace.sql(SQL)
     if not len(rows):
         return Finding("iteration_times", "No iterations were found in this trace.", rows, SQL.strip())
-    parts = [_sentence(process) for process in rows.partition_by("process", maintain_order=True)]
-    if len(parts) > 1:
-        parts = [
-            f"Process {number}: {part}" for number, part in zip(rows["process"].unique().sort(), parts, strict=True)
-        ]
-    return Finding("iteration_times", " ".join(parts[:4]), rows, SQL.strip())
+    parts = rows.partition_by("process", maintain_order=True)
+    unlike = [str(part["process"][0]) for part in parts if _too_unlike(part)]
+    which = f" of process {', '.join(unlike)}" if len(parts) > 1 else ""
+    notes = (f"The iterations{which} differ too much among themselves for one to stand out.",) * bool(unlike)
+    if len(parts) == 1:
+        return Finding("iteration_times", _sentence(rows), rows, SQL.strip(), notes)
+    medians = [float(part["median_ns"][0] or 0) for part in parts]
+    slow = (rows["mark"] == "slow").sum()
+    sentence = (
+        f"{len(parts)} processes: {plural(len(rows), 'iteration')} in all, medians from "
+        f"{duration(min(medians))} to {duration(max(medians))}, {slow or 'none'} slow."
+    )
+    return Finding("iteration_times", sentence, rows, SQL.strip(), notes)
 
 
 def _sentence(rows: "pl.DataFrame") -> str:
-    """Count, median and slow ones of one process' iterations."""
-    slow = rows.filter((rows["mark"] == "slow").fill_null(False))["iteration"].to_list()
-    some = (
-        f"{len(slow)} slow ({', '.join(map(str, slow[:5]))}{', …' if len(slow) > 5 else ''})" if slow else "none slow"
-    )
+    """Count, median, range and slow ones of one process' iterations."""
+    slow = rows.filter((rows["mark"] == "slow").fill_null(False))
+    named = [
+        f"{n} ({of} +{duration(ns)})" for n, of, ns in slow.select("iteration", "more_of", "more_ns").head(4).rows()
+    ]
+    some = f"{len(slow)} slow: {', '.join(named)}{', …' if len(slow) > 4 else ''}" if len(slow) else "none slow"
     median = rows["median_ns"][0]
     typical = f"{duration(float(median))} in the median" if median is not None else "none of them steady"
-    return f"{plural(len(rows), 'iteration')}, {typical}, {some}."
+    times: list[int] = rows["duration_ns"].to_list()
+    least, most = duration(min(times)), duration(max(times))
+    return f"{plural(len(rows), 'iteration')}, {typical} ({least} to {most}), {some}."
+
+
+def _too_unlike(rows: "pl.DataFrame") -> bool:
+    """Whether nothing stands out although the steady ones differ by more than a quarter of their median."""
+    steady: list[int] = rows.filter(rows["phase"] == "steady")["duration_ns"].to_list()
+    return bool(steady) and max(steady) > TOO_UNLIKE * min(steady) and not (rows["mark"] == "slow").any()

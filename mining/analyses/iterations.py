@@ -44,8 +44,9 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
         times = (sequence.start_ns, sequence.end_ns, sequence.launch_ns)
         for level in levels(sequence.symbols, *times, marks_ns=marks.get(sequence.process)):
             number = len(level_rows)
-            level_rows.append(_level(number, sequence, level))
-            iteration_rows += _iterations(number, sequence, level)
+            rows = _iterations(number, sequence, level)
+            level_rows.append(_level(number, sequence, level) | {"period_ns": _usual_ns(rows)})
+            iteration_rows += rows
     return {
         "member": pl.concat(members).to_arrow().cast(TABLES["member"].schema),
         "level": pa.Table.from_pylist(level_rows, schema=TABLES["level"].schema),
@@ -83,7 +84,6 @@ def _level(number: int, sequence: Sequence, level: Level) -> dict[str, Any]:
         "count": level.count,
         "first": level.first,
         "last": level.last,
-        "period_ns": level.period_ns,
         "coverage": level.coverage,
         "confidence": level.confidence,
         "phase_confidence": level.phase_confidence,
@@ -120,3 +120,9 @@ def _begins(found: list[Iteration]) -> list[int]:
         begins.append(min(latest, one.end_ns) if adjacent else one.start_ns)
         latest, last = one.end_ns, one.last
     return begins
+
+
+def _usual_ns(rows: list[dict[str, Any]]) -> int:
+    """The median time of the repetitions; of the steady ones where there are some."""
+    times = [row["end_ns"] - row["from_ns"] for row in rows if row["phase"] == "steady"]
+    return int(np.median(times or [row["end_ns"] - row["from_ns"] for row in rows]))

@@ -34,7 +34,7 @@ def find(trace: Trace) -> Finding:
     rows = trace.sql(SQL)
     whole, top = total(rows, "total_ns"), total(rows.head(10), "total_ns")
     sentence = (
-        f"{plural(total(rows, 'calls'), 'kernel')} of {plural(len(rows), 'name')} take {duration(whole)} in sum; "
-        f"the ten longest names take {percent(top, whole)} of it."
+        f"{plural(total(rows, 'calls'), 'kernel')} of {plural(len(rows), 'name')}, {duration(whole)} in sum; "
+        f"{percent(top, whole)} of it in the {min(10, len(rows))} names that take most."
     )
     return Finding("kernels", sentence, rows, SQL.strip())

@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..words import duration, percent, plural
+from ..words import count, duration, percent, plural
 
 NEEDS = ("patterns",)
 
@@ -40,10 +40,12 @@ def find(trace: Trace) -> Finding:
     """
     rows = trace.sql(SQL)
     if not len(rows):
-        return Finding("repeats", "No sequence of operations repeats.", rows, SQL.strip())
+        return Finding(
+            "repeats", "No sequence of operations shorter than half an iteration repeats.", rows, SQL.strip()
+        )
     first = rows.row(0, named=True)
     sentence = (
-        f"{plural(len(rows), 'pattern')} repeat; the costliest, {plural(first['length'], 'operation')} long, occurs "
-        f"{first['count']:,} times and takes {duration(first['time_ns'])}, {percent(first['share'], 1)} of all work."
+        f"{plural(len(rows), 'pattern')} found; the costliest, {plural(first['length'], 'operation')} long, occurs "
+        f"{count(first['count'])} times: {duration(first['time_ns'])}, {percent(first['share'], 1)} of all work."
     )
     return Finding("repeats", sentence, rows, SQL.strip())

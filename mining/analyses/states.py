@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..words import percent
+from ..words import duration, percent
 
 NEEDS = ("segments",)
 
@@ -22,10 +22,16 @@ order by process, device, time_ns desc, state
 
 def find(trace: Trace) -> Finding:
     """Time and share of the span by state, for each device; `share` is of the span from first start to last end."""
+    import polars as pl
+
     rows = trace.sql(SQL)
     devices = rows.unique(["process", "device"])
     idle = total(rows.filter(rows["state"] == "idle"), "time_ns")
     span = total(devices, "span_ns")
     subject = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
-    sentence = f"{subject} busy {percent(span - idle, span)} of the time between first and last work."
+    busy = rows.filter(rows["state"] != "idle").group_by("state").agg(pl.col("time_ns").sum())
+    parts = [
+        f"{percent(ns, span)} {state}" for state, ns in busy.sort(["time_ns", "state"], descending=[True, False]).rows()
+    ]
+    sentence = f"{subject} busy {percent(span - idle, span)} of {duration(span)}: {', '.join(parts)}."
     return Finding("states", sentence, rows, SQL.strip())

@@ -57,34 +57,41 @@ def _as_text(answer: dict[str, Any]) -> str:
     from ..text import clean
     from ..units import show
 
-    lines = [
-        f"{key:<22}{clean(str(answer[key]))}" for key in ("trace_id", "source", "format") if answer[key] is not None
-    ]
-    lines += [f"{key:<22}{clean(str(answer[key]))}" for key in ("producer", "framework", "host") if answer[key]]
-    for device in answer["devices"]:
-        lines.append(f"{'device ' + str(device['device']):<22}{clean(str(device['name'] or 'name not recorded'))}")
+    keys = ("trace_id", "source", "format", "producer", "framework", "host")
+    lines = [_line(key, clean(str(answer[key]))) for key in keys if answer[key] is not None]
+    lines += [_line(f"device {d['device']}", clean(str(d["name"] or "name not recorded"))) for d in answer["devices"]]
     lines.append("")
-    for key, value in answer["facts"].items():
-        lines.append(f"{key:<22}{_fact(key, value, show)}")
-    lines += ["", "table                 rows"]
-    lines += [f"{name:<22}{show(count, 'count')}" for name, count in answer["tables"].items()]
+    lines += [_line(key, _fact(key, value, answer["tables"])) for key, value in answer["facts"].items()]
+    lines += ["", _line("table", "rows")]
+    lines += [_line(name, show(count, "count")) for name, count in answer["tables"].items()]
     lines += ["", "notes" if answer["notes"] else "no notes: nothing was repaired, nothing was left out"]
     for note in answer["notes"]:
         example = f" (first: {clean(note['example'])})" if note["example"] else ""
-        lines.append(f"  {note['kind']}: {note['count']} x {note['meaning']}{example}")
+        lines.append(f"  {note['kind']}: {note['count']} × {note['meaning']}{example}")
     return "\n".join(lines) + "\n"
 
 
-def _fact(key: str, value: Any, show: Any) -> str:
-    from ..text import clean, shorten
+def _line(label: str, value: str) -> str:
+    return f"{label:<24}{value}"
 
+
+SOURCE_OF_FACT = {"kernel": "kernel", "longest": "kernel", "memcpy": "copy", "memset": "fill"}
+
+
+def _fact(key: str, value: Any, tables: dict[str, int]) -> str:
+    from ..text import clean, shorten
+    from ..units import show
+
+    table = next((table for begin, table in SOURCE_OF_FACT.items() if key.startswith(begin)), None)
+    if table is not None and table not in tables:
+        return "none recorded"
     if value is None:
         return "not stated"
     if key == "longest_kernel":
         return f"{show(value[1], 'ns')}  {shorten(clean(str(value[0])), 80)}"
     if isinstance(value, dict):
         unit = "bytes" if key.endswith("bytes") else "count"
-        return ", ".join(f"{clean(k)} {show(v, unit)}" for k, v in value.items()) or "none"
-    if key in ("kernel_time_ns",):
-        return show(value, "ns")
-    return str(value) if key.startswith("gpu_") else show(value, "bytes" if key.endswith("bytes") else "count")
+        return ", ".join(f"{clean(k)} {show(v, unit)}" for k, v in value.items())
+    if key.startswith("gpu_"):
+        return f"{value} ns on the trace's clock"
+    return show(value, "ns" if key.endswith("_ns") else "bytes" if key.endswith("bytes") else "count")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..options import archive_option, format_option, output_option, write_output
+from ..options import archive_option, format_option, output_option, width_of, write_output
 
 
 @click.command()
@@ -46,13 +46,13 @@ def command(paths: tuple[Path, ...], run: str | None, archive_path: Path, format
                 "state": "new" if new else "known",
                 "format": trace.facts.format,
                 "kernels": trace.rows.get("kernel", 0),
-                "notes": sum(note.count for note in trace.notes),
+                "notes": len(trace.notes),
                 "source": str(path),
             }
         )
     if rows:
         archive.catalogue()
-        write_output(render(pl.DataFrame(rows), format), output)
+        write_output(render(pl.DataFrame(rows), format, width=width_of(output)), output)
     if failures:
         worst = max(failures, key=lambda error: error.exit_code)
         raise type(worst)(f"{len(failures)} of {len(failures) + len(rows)} files not read", "the errors above say why")

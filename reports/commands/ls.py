@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..options import archive_option, format_option, output_option, write_output
+from ..options import archive_option, format_option, output_option, width_of, write_output
 
 
 @click.command()
@@ -12,7 +12,7 @@ from ..options import archive_option, format_option, output_option, write_output
 @format_option()
 @output_option
 def command(archive_path: Path, format: str, output: Path | None) -> None:
-    """Lists the traces of the archive: id, run, format, kernels, remarks, source."""
+    """Lists the traces of the archive: id, run, format, kernels, kinds of data-quality notes, source."""
     import polars as pl
 
     from ...store.archive import Archive
@@ -27,11 +27,11 @@ def command(archive_path: Path, format: str, output: Path | None) -> None:
             "run": manifest.run,
             "format": manifest.facts.format,
             "kernels": int(manifest.files["kernel"]["rows"]) if "kernel" in manifest.files else 0,
-            "notes": sum(note.count for note in manifest.notes),
+            "notes": len(manifest.notes),
             "source": manifest.source.path,
         }
         for manifest in Archive(archive_path).manifests()
     ]
     schema = {"trace_id": pl.String, "run": pl.String, "format": pl.String}
     schema |= {"kernels": pl.Int64, "notes": pl.Int64, "source": pl.String}
-    write_output(render(pl.DataFrame(rows, schema=schema), format), output)
+    write_output(render(pl.DataFrame(rows, schema=schema), format, width=width_of(output)), output)

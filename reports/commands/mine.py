@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, write_output
+from ..options import archive_option, format_option, open_trace, output_option, width_of, write_output
 
 TABLES = ("level", "iteration", "pattern", "occurrence", "segment")
+SUMMARY = ("cadences", "iteration_times", "repeats", "states")
 
 
 @click.command()
@@ -18,7 +19,7 @@ TABLES = ("level", "iteration", "pattern", "occurrence", "segment")
     "tables",
     multiple=True,
     type=click.Choice((*TABLES, "member")),
-    help="Only this table; may be given again. [default: level, iteration and pattern; in JSON all but member]",
+    help="Only this mined table; may be given again. [default: a summary; in JSON all but member]",
 )
 @archive_option
 @format_option()
@@ -31,29 +32,36 @@ def command(trace: str, tables: tuple[str, ...], archive_path: Path, format: str
 
     TRACE is a trace file, or the beginning of a trace's id in the archive.
     """
-    from ...mining.mine import mine
-    from ...store.version import VERSION
-    from ..rows import finite, render
-    from ..text import clean
+    from ...mining.mine import find, mine
+    from ..rows import render
 
     if format not in ("table", "json") and len(tables) != 1:
         raise click.UsageError(f"--format {format} holds one table: name it with --table")
     found, archive = open_trace(trace, archive_path)
     found = mine(found, archive)
-    chosen = tables or (TABLES if format == "json" else TABLES[:3])
-    frames = {name: found.table(name).collect() for name in chosen if found.has(name)}
+    width = width_of(output)
     if format == "json":
-        answer: dict[str, Any] = {
-            "schema": "tracelode.mine/1",
-            "tool": VERSION,
-            "trace_id": found.id,
-            "data": {name: finite(frames[name].to_dicts()) if name in frames else [] for name in chosen},
-            "notes": [{"kind": note.kind, "count": note.count, "meaning": note.meaning} for note in found.notes],
-        }
-        write_output((json.dumps(answer, ensure_ascii=False) + "\n").encode("utf-8", "replace"), output)
-    elif len(tables) == 1 and frames:
-        write_output(render(frames[tables[0]], format), output)
+        data = _as_json(found, tables or TABLES)
+    elif tables:
+        parts = [render(found.table(name).collect(), format, width=width) for name in tables]
+        data = b"\n".join(parts)
+    elif found.has("member"):
+        answers = [find(found, archive, name) for name in SUMMARY]
+        data = b"\n".join(f"{a.sentence}\n".encode() + render(a.rows, format, width=width) for a in answers)
     else:
-        parts = [f"{name}: {len(frame):,} rows\n".encode() + render(frame, format) for name, frame in frames.items()]
-        nothing = f"{clean(found.source)}: no device work to mine\n".encode()
-        write_output(b"\n".join(parts) or nothing, output)
+        data = b"no kernel, copy or fill: nothing to mine\n"
+    write_output(data, output)
+
+
+def _as_json(trace: Any, tables: tuple[str, ...]) -> bytes:
+    from ...store.version import VERSION
+    from ..rows import finite
+
+    answer: dict[str, Any] = {
+        "schema": "tracelode.mine/1",
+        "tool": VERSION,
+        "trace_id": trace.id,
+        "data": {name: finite(trace.table(name).collect().to_dicts()) if trace.has(name) else [] for name in tables},
+        "notes": [{"kind": note.kind, "count": note.count, "meaning": note.meaning} for note in trace.notes],
+    }
+    return (json.dumps(answer, ensure_ascii=False) + "\n").encode("utf-8", "replace")

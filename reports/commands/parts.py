@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from ..options import format_option, output_option, write_output
+from ..options import format_option, output_option, width_of, write_output
 
 
 @click.command()
@@ -22,4 +22,4 @@ def command(format: str, output: Path | None) -> None:
         for kind in GROUPS
         for name, part in names(kind).items()
     ]
-    write_output(render(pl.DataFrame(rows), format), output)
+    write_output(render(pl.DataFrame(rows), format, width=width_of(output)), output)

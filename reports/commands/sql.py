@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, write_output
+from ..options import archive_option, format_option, open_trace, output_option, width_of, write_output
 
 
 @click.command()
@@ -33,7 +33,7 @@ def command(
     from ..rows import render
 
     if schema:
-        write_output(render(schema_rows(), format), output)
+        write_output(render(schema_rows(), format, width=width_of(output)), output)
         return
     if query is None:
         raise click.UsageError("give a query, or --schema")
@@ -44,4 +44,4 @@ def command(
         if not archive_path.is_dir():
             raise Error(f"{archive_path}: no archive there", "make one: tracelode ingest FILE; or give --trace FILE")
         rows = Archive(archive_path).sql(statement)
-    write_output(render(rows, format), output)
+    write_output(render(rows, format, width=width_of(output)), output)

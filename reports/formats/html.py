@@ -200,6 +200,7 @@ def _chart(chart: Chart, name: str) -> Markup:
     return element(
         "figure",
         element("figcaption", clean(chart.title)),
+        element("p", clean(chart.description), class_="what"),
         draw(chart.specification, width=WIDE, label=label, name=f"{name}w", class_="wide"),
         draw(chart.specification, width=NARROW, label=label, name=f"{name}n", class_="narrow"),
         _sql(chart.sql),

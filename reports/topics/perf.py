@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...mining.analyses.idle import CAUSES
 from ...mining.finding import Finding
+from ...mining.words import count
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from .. import charts
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 Ask = Callable[[str], Finding]
 Rows = Sequence[Mapping[str, Any]]
 
+WORTH_SAYING = 0.02
+"""A device idle for less than this share of its span is busy: why it waits is no headline."""
+A_LOT = 0.3
+"""A host call under way for this share of the idle time is named in the verdict."""
+
 GLOSSARY = {
     "busy": "Time in which at least one operation runs on the device: the union over streams, from first to last work.",
     "compute, communication, copy": (
@@ -27,13 +33,18 @@ GLOSSARY = {
     "iteration": "One repetition of the operations that recur through the trace, found from the operations alone.",
     "operation": "A kernel, copy or fill on a device.",
     "pattern": "A sequence of operations that occurs again and again, in the same order.",
-    "slow": "An iteration longer than the median by 5 robust standard deviations and by 5 %.",
+    "slow": (
+        "An iteration longer than the median by 5 robust standard deviations and by 5 %. More of: the state in which "
+        "it exceeds that state's median most, and by how much."
+    ),
     **{f"idle: {cause}": f"{meaning[0].upper()}{meaning[1:]}." for cause, meaning in CAUSES.items()},
 }
 
 
 def build(trace: Trace, ask: Ask) -> Report:
     """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
+    if not any(trace.has(name) for name in ("kernel", "copy", "fill")):
+        return _report(trace, _without_work(trace), ())
     sections = (
         _section("timeline", "Timeline", ask, "states", lambda found: _timeline(trace, ask, found)),
         _section("iterations", "Iterations", ask, "iteration_times", _iterations),
@@ -41,16 +52,24 @@ def build(trace: Trace, ask: Ask) -> Report:
         _section("patterns", "Repeated patterns", ask, "repeats", _patterns),
         _section("kernels", "Kernels", ask, "kernels", _kernels),
         _section("idle", "Idle time by cause", ask, "idle", lambda found: _idle(found, ask)),
+        _section("host_calls", "Host calls while the device idles", ask, "host_calls", _host_calls),
         _section("gaps", "Where the device waits", ask, "gaps", _gaps),
         _section("cadences", "Cadences", ask, "cadences", _cadences),
     )
+    return _report(trace, _verdict(sections, ask), sections)
+
+
+def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report:
     return Report(
         topic="perf",
         title=f"Performance of {trace.source.rsplit('/', 1)[-1]}",
-        verdict=_verdict(sections),
+        verdict=verdict,
         trace_id=trace.id,
         identity=_identity(trace),
-        health=tuple(f"{note.kind}: {note.count:,} × {note.meaning}" for note in trace.notes),
+        health=tuple(
+            f"{note.kind}: {count(note.count)} × {note.meaning}" + (f" (first: {note.example})" if note.example else "")
+            for note in trace.notes
+        ),
         sections=sections,
         glossary=GLOSSARY,
     )
@@ -66,10 +85,28 @@ def _section(
     return Section(key, heading, found.sentence, blocks(found) if len(found.rows) else (), found.notes)
 
 
-def _verdict(sections: tuple[Section, ...]) -> str:
-    """The opening words: how busy, what iterations, and why idle; what is not known is left out."""
-    said = [s.sentence for s in sections if s.key in ("timeline", "iterations", "idle") and s.blocks]
-    return " ".join(said) or "There is no device work in this trace."
+def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
+    """The opening words: where the time goes, which iterations stand out, and why the device waits if it does."""
+    said = {section.key: section.sentence for section in sections if section.blocks}
+    states = ask("states").rows
+    idle = states.filter(states["state"] == "idle")["share"].max() or 0
+    keys = ["timeline", "iterations"]
+    if float(idle) >= WORTH_SAYING:  # pyright: ignore[reportArgumentType] - a share
+        keys.append("idle")
+        calls = ask("host_calls").rows if "host_calls" in said else None
+        keys += ["host_calls"] * bool(calls is not None and len(calls) and calls["share"][0] >= A_LOT)
+    return " ".join(said[key] for key in keys if key in said)
+
+
+def _without_work(trace: Trace) -> str:
+    """What there is to say of a trace that holds no kernel, copy or fill."""
+    text = "There is no kernel, copy or fill in this trace: nothing to report about a device."
+    if any(note.kind == "truncated" for note in trace.notes):
+        text += " It ends early: what came after is missing."
+    if trace.has("range"):
+        other = trace.sql("select count(*) from range where kind = 'device_activity'").item()
+        text += f" It holds {count(other)} device activities of other kinds, in the table range." if other else ""
+    return text
 
 
 def _identity(trace: Trace) -> tuple[tuple[str, str], ...]:
@@ -91,7 +128,7 @@ def _identity(trace: Trace) -> tuple[tuple[str, str], ...]:
             [("rank", ", ".join(f"{rank} of {size}" if size else str(rank) for rank, size in ranks))] if ranks else []
         )
     known += [
-        (f"{name} rows", f"{trace.rows[name]:,}")
+        (f"{name} rows", count(trace.rows[name]))
         for name in ("kernel", "copy", "fill", "api", "op")
         if name in trace.rows
     ]
@@ -120,6 +157,8 @@ def _iterations(found: Finding) -> tuple[Block, ...]:
         Column("wait_ns", "Wait before it", "ns"),
         Column("ratio", "Times the median", "ratio"),
         Column("mark", "Remark"),
+        Column("more_of", "More of"),
+        Column("more_ns", "By", "ns"),
         Column("operations", "Operations", "count"),
     )
     pictures = [
@@ -145,7 +184,7 @@ def _breakdown(found: Finding) -> tuple[Block, ...]:
     )
     pictures = [
         Chart(
-            f"What each iteration's time goes to{_of(process, found)}",
+            f"Time of each iteration by state{_of(process, found)}",
             charts.stacked_time(rows),
             "Stacked time of each iteration: compute, exposed communication, exposed copy, idle.",
             found.sql,
@@ -239,6 +278,16 @@ def _gaps(found: Finding) -> tuple[Block, ...]:
         Column("longest_ns", "Longest", "ns"),
     )
     return (_table("Places with the most idle time", columns, found),)
+
+
+def _host_calls(found: Finding) -> tuple[Block, ...]:
+    columns = (
+        Column("name", "Call"),
+        Column("calls", "Calls", "count"),
+        Column("idle_ns", "Idle time meanwhile", "ns"),
+        Column("share", "Share of idle time", "share"),
+    )
+    return (_table("Runtime and driver calls under way while a device idles", columns, found),)
 
 
 def _cadences(found: Finding) -> tuple[Block, ...]:

@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -36,6 +37,11 @@ def test_the_import_name_links_to_the_four_folders() -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
+    source = tmp_path_factory.mktemp("source")  # a copy: a build in place leaves files that the next one picks up
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
     build = [
         sys.executable,
         "-m",
@@ -46,7 +52,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--disable-pip-version-check",
         "-w",
         str(out),
-        str(ROOT),
+        str(source),
     ]
     subprocess.run(build, check=True, capture_output=True, timeout=200)
     return next(out.glob("*.whl"))

@@ -69,6 +69,13 @@ def test_what_is_beyond_mending_is_an_error(raw: bytes) -> None:
         load(raw)
 
 
+def test_values_are_read_up_to_a_depth() -> None:
+    assert load(b"[" * 200 + b"]" * 200)[1] == set()
+    for raw in (b"[" * 201 + b"]" * 201, b'{"a":' * 5000 + b"1" + b"}" * 5000):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            load(raw)
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_give_a_value_that_can_be_written_or_an_error(raw: bytes) -> None:
     try:

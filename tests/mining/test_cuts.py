@@ -1,8 +1,8 @@
 import numpy as np
 
 from tracelode.mining.cadence import cadences
-from tracelode.mining.grid import Grid, grid
 from tracelode.mining.cuts import cut
+from tracelode.mining.grid import Grid, grid
 
 # A long iteration whose only anchors stand close to its end, as where a loop of layers fills it.
 STEP = np.concatenate([np.tile([0, 1, 2, 3], 30), [10, 11, 12, 13]])

@@ -76,11 +76,23 @@ def test_nothing_usable_is_an_error_that_says_where(tmp_path: Path) -> None:
         (b'{"schemaVersion": 1, "deviceProperties": [', "no list of events in 42 bytes"),
         (
             b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "na',
-            "ends at byte 52, before the first event is complete",
+            "ends at byte 52, before the first event",
         ),
+        (b'{"schemaVersion": 1, "traceEvents": ["ph": X}, x]}', "is damaged from byte 37 on, before the first event"),
     ):
         with pytest.raises(UnreadableFile, match=words):
             read_bytes(tmp_path, content)
+
+
+def test_a_gzip_file_cut_short_gives_the_events_before_the_cut_and_one_note(tmp_path: Path) -> None:
+    """Item 9: a rank was killed while it wrote."""
+    events = [duration("cpu_op", f"op {n}", 10, 1, n, 1, noise=random.Random(n).random()) for n in range(3000)]
+    packed = gzip.compress(json.dumps({"schemaVersion": 1, "traceEvents": events}).encode())
+    trace = read_bytes(tmp_path, packed[: len(packed) // 2])
+    names = [row["name"] for row in rows_of(trace, "op")]
+    assert 1000 < len(names) < 2000
+    assert names == [f"op {n}" for n in range(len(names))]
+    assert notes_of(trace) == {"truncated": 1}
 
 
 @pytest.mark.corpus

@@ -56,7 +56,9 @@ def test_the_timeline_holds_every_operation(sample: tuple[Report, Trace]) -> Non
     shown = sum(len(lane.start_ns) for lane in timeline.lanes)
     assert shown == sum(trace.rows[name] for name in ("kernel", "copy", "fill") if name in trace.rows)
     assert timeline.left_out == 0
-    assert "iterations" in [overlay.label for overlay in timeline.overlays]
+    assert f"iterations of process {trace.process.collect()['process'][0]}" in [
+        overlay.label for overlay in timeline.overlays
+    ]
 
 
 def _rows(report: Report, caption: str) -> pl.DataFrame:
@@ -103,14 +105,15 @@ def test_planted_faults_are_the_iterations_that_stand_out(tmp_path: Path) -> Non
         *(late["iteration"] for late in truth["late"]),
     }
     assert set(slow) == planted
+    reasons = dict(rows.filter(pl.col("mark") == "slow").select("iteration", "more_of").rows())
+    assert reasons == {3: "idle", 5: "copy", 8: "compute", 10: "idle"}
     assert rows.filter(pl.col("mark") == "warm-up")["iteration"].to_list() == truth["warm_up"]
 
 
 def test_a_trace_without_device_work_says_so_and_shows_no_zero(tmp_path: Path) -> None:
     report, _ = _report(*build(tmp_path, op=[{"start_ns": 0, "end_ns": 9, "name": "aten::add"}]))
-    assert report.verdict == "There is no device work in this trace."
-    assert all(not section.blocks for section in report.sections)
-    assert all(section.sentence.startswith("Not collected: ") for section in report.sections)
+    assert report.verdict == "There is no kernel, copy or fill in this trace: nothing to report about a device."
+    assert report.sections == ()
     load("format", "html").render(report)
 
 
@@ -119,8 +122,8 @@ def test_work_that_never_repeats_still_gives_a_report(tmp_path: Path) -> None:
     report, _ = _report(*build(tmp_path, kernel=kernels))
     sentences = {section.key: section.sentence for section in report.sections}
     assert sentences["iterations"] == "No iterations were found in this trace."
-    assert sentences["patterns"] == "No sequence of operations repeats."
-    assert report.verdict.startswith("The device is busy 33.3 % of the time between first and last work.")
+    assert sentences["patterns"] == "No sequence of operations shorter than half an iteration repeats."
+    assert report.verdict.startswith("The device is busy 33.3 % of 45 ns: 33.3 % compute.")
     for name in ("html", "terminal", "json"):
         load("format", name).render(report)
 

@@ -1,0 +1,45 @@
+"""What is the host doing while the device idles?"""
+
+from ...store.trace import Trace
+from ..finding import Finding
+from ..words import duration, percent
+
+NEEDS = ("segments",)
+
+SQL = """
+with gap as (
+    select process, start_ns, end_ns from segment where state = 'idle' and end_ns > start_ns
+),
+busy as (
+    select
+        api.name,
+        api.process,
+        api.thread,
+        api.start_ns,
+        least(api.end_ns, gap.end_ns) - greatest(api.start_ns, gap.start_ns) as overlap_ns
+    from gap
+    join api on api.process = gap.process and api.start_ns < gap.end_ns and api.end_ns > gap.start_ns
+)
+select
+    coalesce(name, '(no name)') as name,
+    count(distinct (process, thread, start_ns)) as calls,
+    sum(overlap_ns)::bigint as idle_ns,
+    sum(overlap_ns) / (select sum(end_ns - start_ns) from gap) as share
+from busy
+group by name
+order by idle_ns desc, name
+limit 25
+"""
+
+
+def find(trace: Trace) -> Finding:
+    """Idle time of the devices that passes while a runtime or driver call is under way, by the call's name.
+
+    `share` is of all idle time. Calls of several threads, and calls within calls, count each: shares do not add up.
+    """
+    rows = trace.sql(SQL)
+    if not len(rows):
+        return Finding("host_calls", "No runtime or driver call is under way while a device idles.", rows, SQL.strip())
+    name, ns, share = rows.select("name", "idle_ns", "share").row(0)
+    sentence = f"{duration(ns)} of the idle time ({percent(share, 1)}) passes while the host is in {name}."
+    return Finding("host_calls", sentence, rows, SQL.strip())
