@@ -82,7 +82,8 @@ def iteration_series(rows: Rows) -> Specification:
             "median": f"median: {show(middle, 'ns')}",
         }
     ]
-    x = alt.X("iteration:Q", title="Iteration", axis=_ordinals(), scale=alt.Scale(zero=False, nice=False))
+    scale_x = alt.Scale(zero=False, nice=False)
+    x = alt.X("iteration:Q", title="Iteration", axis=_ordinals([row["iteration"] for row in rows]), scale=scale_x)
     y = alt.Y("duration:Q", title=f"Duration ({unit})" + _of_groups(group, "median"))
     across = alt.Chart(alt.Data(values=lines))
     band = across.mark_rect(color=_BLUE, opacity=0.14).encode(y="low:Q", y2="high:Q", description="band:N")
@@ -126,7 +127,8 @@ def stacked_time(rows: Rows) -> Specification:
     values = [
         {
             "iteration": order[at * group],
-            "until": _until(order, at, group),
+            "left": order[at * group] - 0.5,  # the middle of a bar stands over its number
+            "right": _until(order, at, group) - 0.5,
             "state": state,
             "time": means[at, state] / factor,
             "rank": ranks[state],
@@ -135,8 +137,8 @@ def stacked_time(rows: Rows) -> Specification:
         for at, state in sorted(means, key=lambda key: (key[0], ranks[key[1]]))
     ]
     used = {state: colour for state, colour in STATES.items() if any(value["state"] == state for value in values)}
-    x = alt.X("iteration:Q", bin="binned", title="Iteration", axis=_ordinals())
-    chart = _stacked(values, x, f"Time ({unit})" + _of_groups(group, "mean"), "state", used).encode(x2="until:Q")
+    x = alt.X("left:Q", bin="binned", title="Iteration", axis=_ordinals(order))
+    chart = _stacked(values, x, f"Time ({unit})" + _of_groups(group, "mean"), "state", used).encode(x2="right:Q")
     totals = [sum(row["time_ns"] for row in rows if row["state"] == state) for state in used]
     return _finished(chart, height=240, terminal={"title": "Time in all", "labels": list(used), "values": totals})
 
@@ -332,10 +334,13 @@ def _shapes(rows: Rows) -> "alt.Scale":
     return alt.Scale(domain=marks, range=[shapes[at % len(shapes)] for at in range(len(marks))])
 
 
-def _ordinals() -> "alt.Axis":
+def _ordinals(numbers: Sequence[int]) -> "alt.Axis":
+    """An axis with a tick at whole numbers only, at most a dozen."""
     import altair as alt
 
-    return alt.Axis(format="d", tickMinStep=1, tickCount={"expr": "width / 80"})
+    first, last = min(numbers), max(numbers)
+    step = max(1, -(-(last - first) // 12))
+    return alt.Axis(format="d", values=list(range(first, last + 1, step)), labelOverlap=True)
 
 
 def _whole(edge_ns: int) -> str:

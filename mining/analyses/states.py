@@ -28,10 +28,12 @@ def find(trace: Trace) -> Finding:
     devices = rows.unique(["process", "device"])
     idle = total(rows.filter(rows["state"] == "idle"), "time_ns")
     span = total(devices, "span_ns")
-    subject = "The device is" if len(devices) == 1 else f"The {len(devices)} devices are"
+    many = len(devices) > 1
+    subject = f"The {len(devices)} devices are" if many else "The device is"
+    of = f"the time ({duration(span / len(devices))} each on average)" if many else duration(span)
     busy = rows.filter(rows["state"] != "idle").group_by("state").agg(pl.col("time_ns").sum())
     parts = [
         f"{percent(ns, span)} {state}" for state, ns in busy.sort(["time_ns", "state"], descending=[True, False]).rows()
     ]
-    sentence = f"{subject} busy {percent(span - idle, span)} of {duration(span)}: {', '.join(parts)}."
+    sentence = f"{subject} busy {percent(span - idle, span)} of {of}: {', '.join(parts)}."
     return Finding("states", sentence, rows, SQL.strip())

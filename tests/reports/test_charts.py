@@ -107,11 +107,11 @@ def states(*parts: tuple[int, str, int]) -> list[dict[str, Any]]:
 def test_states_are_stacked_in_their_fixed_order_and_colours() -> None:
     rows = states((5, "idle", 1_000), (5, "compute", 3_000), (6, "compute", 5_000), (6, "copy", 500))
     specification = stacked_time(rows)
-    assert [(v["iteration"], v["until"], v["state"], v["time"]) for v in values(specification)] == [
-        (5, 6, "compute", 3.0),
-        (5, 6, "idle", 1.0),
-        (6, 7, "compute", 5.0),
-        (6, 7, "copy", 0.5),
+    assert [(v["left"], v["right"], v["state"], v["time"]) for v in values(specification)] == [
+        (4.5, 5.5, "compute", 3.0),
+        (4.5, 5.5, "idle", 1.0),
+        (5.5, 6.5, "compute", 5.0),
+        (5.5, 6.5, "copy", 0.5),
     ]
     assert values(specification)[3]["tip"] == f"copy, iteration 6: 500{SPACE}ns"
     assert specification["encoding"]["color"]["scale"] == {
