@@ -4,7 +4,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,11 +25,13 @@ __all__ = [
     "format_option",
     "open_trace",
     "output_option",
+    "patience",
     "width_of",
     "write_output",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+PATIENCE_S = 2.0
 
 
 def archive_option(command: F) -> F:
@@ -93,7 +97,8 @@ def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
     if path.exists() or "/" in trace or "." in trace:
         if not is_known(path, archive):
             archive = cache_archive()
-        return read(path, archive)[0], archive
+        with patience(f"reading {path.name}"):
+            return read(path, archive)[0], archive
     if not archive.path.is_dir():
         raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
     return archive.open(trace), archive
@@ -118,3 +123,16 @@ def write_output(data: bytes, output: Path | None) -> None:
 def width_of(output: Path | None) -> int:
     """Columns of the terminal that standard output is; 0, for no limit, where the output goes elsewhere."""
     return shutil.get_terminal_size().columns if output is None and sys.stdout.isatty() else 0
+
+
+@contextmanager
+def patience(what: str) -> Generator[None]:
+    """Says on a terminal, after some seconds, what is going on, and why the first time takes longer."""
+    message = f"{clean(what)} (the first use after an installation compiles some functions once) ..."
+    timer = threading.Timer(PATIENCE_S, lambda: click.echo(message, err=True))
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..options import archive_option, format_option, output_option, width_of, write_output
+from ..options import archive_option, format_option, output_option, patience, width_of, write_output
 
 
 @click.command()
@@ -33,7 +33,8 @@ def command(paths: tuple[Path, ...], run: str | None, archive_path: Path, format
     failures: list[Error] = []
     for path, label in _files(paths, run):
         try:
-            trace, new = read(path, archive, run=label)
+            with patience(f"reading {path.name}"):
+                trace, new = read(path, archive, run=label)
         except Error as error:
             if len(paths) == 1 and path == paths[0]:
                 raise

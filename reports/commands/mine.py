@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, width_of, write_output
+from ..options import archive_option, format_option, open_trace, output_option, patience, width_of, write_output
 
 TABLES = ("level", "iteration", "pattern", "occurrence", "segment")
 SUMMARY = ("cadences", "iteration_times", "repeats", "states")
@@ -38,7 +38,8 @@ def command(trace: str, tables: tuple[str, ...], archive_path: Path, format: str
     if format not in ("table", "json") and len(tables) != 1:
         raise click.UsageError(f"--format {format} holds one table: name it with --table")
     found, archive = open_trace(trace, archive_path)
-    found = mine(found, archive)
+    with patience("mining"):
+        found = mine(found, archive)
     width = width_of(output)
     if format == "json":
         data = _as_json(found, tables or TABLES)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ...store.parts import names
-from ..options import archive_option, open_trace, output_option, write_output
+from ..options import archive_option, open_trace, output_option, patience, write_output
 
 
 @click.command()
@@ -39,7 +39,8 @@ def command(topic: str, trace: str, format: str | None, archive_path: Path, outp
     def ask(analysis: str) -> Finding:
         return find(found, archive, analysis)
 
-    report = load("topic", topic).build(found, ask)
+    with patience("mining"):
+        report = load("topic", topic).build(found, ask)
     write_output(writer.render(report).encode("utf-8", "replace"), output)
     if output is not None and name == "html":
         write_output(load("format", "json").render(report).encode("utf-8", "replace"), output.with_suffix(".json"))
