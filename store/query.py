@@ -1,6 +1,7 @@
 """SQL over traces: a DuckDB view for each table, with the columns of `store.tables` and a few derived ones."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ __all__ = ["DERIVED", "TraceFiles", "connect", "create_views", "documented", "ru
 TraceFiles = Mapping[str, Mapping[str, Path]]
 """Trace id to its files by table name."""
 
+LOOKING = frozenset({"show", "describe", "summarize", "information_schema", "duckdb_views", "duckdb_columns"})
+"""Words of a query that looks at the catalogue."""
+
 DERIVED: Mapping[str, str] = {
     "trace_id": "id of the trace the row belongs to",
     "duration_ns": "end_ns - start_ns",
@@ -26,12 +30,18 @@ DERIVED: Mapping[str, str] = {
 """Columns that views add to those of the tables, and what they mean."""
 
 
-def connect(traces: TraceFiles) -> "duckdb.DuckDBPyConnection":
-    """Opens an in-memory database with a view for each table that at least one of the traces has."""
+def connect(traces: TraceFiles, query: str = "") -> "duckdb.DuckDBPyConnection":
+    """Opens an in-memory database with a view for each table that at least one of the traces has.
+
+    With a query that names tables and does not look at the catalogue, only views of names it contains are made: that
+    is most of the time a small query takes.
+    """
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
-    create_views(connection, traces)
+    words = set(re.findall(r"[a-z_]+", query.lower()))
+    wanted = words & TABLES.keys() if not words & LOOKING else frozenset[str]()
+    create_views(connection, {trace: _only(files, wanted) for trace, files in traces.items()})
     return connection
 
 
@@ -51,18 +61,18 @@ def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
     import duckdb
     import polars as pl
 
-    with connect(traces) as connection:
-        try:
+    try:
+        with connect(traces, query) as connection:
             if len(connection.extract_statements(query)) != 1:
                 raise Error("sql: not exactly one statement", "give one statement")
             answer: Any = connection.sql(query)  # None for a statement without rows
             return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
-        except duckdb.CatalogException as error:
-            raise _missing_table(error, connection) from error
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
-        except duckdb.Error as error:
-            raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
+    except duckdb.CatalogException as error:
+        raise _missing_table(error, traces) from error
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
+    except duckdb.Error as error:
+        raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
 
 
 def view_columns(table: Table) -> list[str]:
@@ -99,8 +109,12 @@ def _comments(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _missing_table(error: Exception, connection: "duckdb.DuckDBPyConnection") -> Error:
-    there = [row[0] for row in connection.execute("select view_name from duckdb_views() where not internal").fetchall()]
+def _only(files: Mapping[str, Path], wanted: Set[str]) -> Mapping[str, Path]:
+    return {name: path for name, path in files.items() if name in wanted} if wanted else files
+
+
+def _missing_table(error: Exception, traces: TraceFiles) -> Error:
+    there = [name for name in TABLES if any(name in files for files in traces.values())]
     missing = next((n for n in TABLES if f"name {n} does not exist" in str(error) and n not in there), None)
     if missing is None:
         return Error(f"sql: {_first_line(error)}", f"there are: {', '.join(there)}")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelode.store import Archive, Error, NotCollected
+from tracelode.store import Archive, ArchiveError, Error, NotCollected
 
 from .rows import add, kernel
 
@@ -85,3 +85,43 @@ def test_a_kernels_name_tells_its_category(tmp_path: Path, name: str, category: 
     archive = Archive(tmp_path)
     add(archive, A, kernel(name, 0, 1))
     assert archive.sql("select category from kernel").rows() == [(category,)]
+
+
+def test_the_catalogue_can_be_looked_at(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    trace = add(archive, A, kernel("x", 5, 9))
+    assert trace.sql("show tables").rows() == [("kernel",)]
+    assert trace.sql("select view_name from duckdb_views() where not internal").rows() == [("kernel",)]
+    assert "category" in trace.sql("describe kernel")["column_name"].to_list()
+    assert trace.sql("select 1 as one").rows() == [(1,)]
+
+
+def test_sums_of_whole_numbers_are_whole_numbers(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 5, 9))
+    rows = trace.sql(
+        "select sum(duration_ns) as s, sum(grid_x) as nothing, 99999999999999999999999::hugeint as h from kernel"
+    )
+    assert str(rows.schema["s"]) == "Int64"
+    assert rows.row(0)[:2] == (4, None)
+    assert int(rows["h"][0]) == 99999999999999999999999
+
+
+def test_more_than_one_statement_is_refused(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 5, 9))
+    for query in ("", "select 1; select 2"):
+        with pytest.raises(Error, match="not exactly one statement"):
+            trace.sql(query)
+
+
+def test_a_damaged_file_is_an_archive_problem(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 5, 9))
+    trace.files["kernel"].write_bytes(b"PAR1 nothing of the kind")
+    with pytest.raises(ArchiveError):
+        trace.sql("select count(*) from kernel")
+
+
+def test_a_table_that_was_not_mined_says_how_to_mine_it(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 5, 9))
+    with pytest.raises(NotCollected, match="nothing was mined") as caught:
+        trace.sql("select * from level")
+    assert caught.value.hint == "mine a trace first: tracelode mine TRACE"
