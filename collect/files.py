@@ -6,18 +6,17 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from ..store.errors import Error, UnreadableFile
 from ..store.parts import load, names
 from ..store.trace import Facts
+from .packing import BLOCK, packing_of, unpack
 from .sink import Sink
 
 __all__ = ["Reader", "TraceFile", "open_file", "reader_of"]
 
-BLOCK = 1 << 20
 HEAD = 1 << 18
-GZIP = b"\x1f\x8b"
 
 
 @dataclass
@@ -30,7 +29,7 @@ class TraceFile:
 
     path: Path
     head: bytes
-    gzip: bool
+    packing: str | None
     damage: str | None = None
     size: int = 0
     _hash: Any = field(default_factory=hashlib.sha256, repr=False)
@@ -84,13 +83,12 @@ class TraceFile:
         return self.sha256
 
     def _decode(self) -> Iterator[bytes]:
+        if self.packing is not None:
+            self.damage = yield from unpack(self.path, self.packing)
+            return
         with self.path.open("rb") as file:
-            if not self.gzip:
-                while block := file.read(BLOCK):
-                    yield block
-                return
-            damage = yield from _gunzip(file)
-            self.damage = damage
+            while block := file.read(BLOCK):
+                yield block
 
 
 class Reader(Protocol):
@@ -123,17 +121,17 @@ def open_file(path: Path) -> TraceFile:
         raise Error(f"{path}: {error.strerror}", "check the permissions") from error
     if not start:
         raise UnreadableFile(f"{path}: the file is empty", "was the recording stopped before it was written?")
-    if not start.startswith(GZIP):
-        return TraceFile(path, start, gzip=False)
-    trace_file = TraceFile(path, b"", gzip=True)
-    with path.open("rb") as file:
-        for block in _gunzip(file):
-            trace_file.head += block
-            if len(trace_file.head) >= HEAD:
-                break
-    if not trace_file.head:
-        raise UnreadableFile(f"{path}: gzip data that does not decompress", "copy the file again: gzip -t says more")
-    return trace_file
+    packing = packing_of(start)
+    if packing is None:
+        return TraceFile(path, start, None)
+    head = b""
+    for block in unpack(path, packing):
+        head += block
+        if len(head) >= HEAD:
+            break
+    if not head:
+        raise UnreadableFile(f"{path}: {packing} data that does not decompress", "copy the file again")
+    return TraceFile(path, head, packing)
 
 
 def reader_of(file: TraceFile) -> tuple[str, Reader]:
@@ -153,48 +151,3 @@ def reader_of(file: TraceFile) -> tuple[str, Reader]:
 def _beginning(head: bytes) -> str:
     text = head[:24].decode("ascii", "replace")
     return repr("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
-
-
-def _gunzip(file: IO[bytes]) -> Iterator[bytes]:
-    """Yields the decompressed content of all members; returns what stopped it early, or None.
-
-    What follows the last member and is no member itself (padding) is ignored, as gzip does.
-    """
-    from isal import isal_zlib
-
-    zlib: Any = isal_zlib
-    decoder = zlib.decompressobj(wbits=31)
-    begun, member, given = False, 0, 0
-    while data := file.read(BLOCK // 4):
-        while data:
-            if not begun:
-                if not data.startswith(GZIP[: len(data)]):
-                    return None
-                member, given = file.tell() - len(data), 0
-            try:
-                block = decoder.decompress(data)
-            except zlib.error as error:
-                yield from _salvage(file, member, given, zlib)
-                return f"gzip: {error}"
-            begun, data = True, b""
-            if block:
-                given += len(block)
-                yield block
-            if decoder.eof:
-                data, begun = decoder.unused_data, False
-                decoder = zlib.decompressobj(wbits=31)
-    return "gzip: ends in the middle" if begun else None
-
-
-def _salvage(file: IO[bytes], member: int, given: int, zlib: Any) -> Iterator[bytes]:
-    """What a damaged member holds after the bytes already given: decoded again, in small steps up to the damage."""
-    file.seek(member)
-    decoder = zlib.decompressobj(wbits=31)
-    while data := file.read(512):
-        try:
-            block = decoder.decompress(data)
-        except zlib.error:
-            return
-        if len(block) > given:
-            yield block[given:]
-        given = max(0, given - len(block))

@@ -46,7 +46,7 @@ def examine(file: TraceFile) -> Sound:
     """Looks at the file and at what lies beside it; `UnreadableFile` when it is cut, or a write was interrupted."""
     path = _local(file)
     _check_whole(path, file.path)
-    return Sound(path, file.path, None if file.gzip else _log(path, file.path))
+    return Sound(path, file.path, None if file.packing else _log(path, file.path))
 
 
 def connect(sound: Sound) -> sqlite3.Connection:
@@ -76,7 +76,7 @@ _copies: dict[int, Path] = {}
 
 def _local(file: TraceFile) -> Path:
     """The database as a file of its own: SQLite cannot read a compressed one. The copy lives as long as `file`."""
-    if not file.gzip:
+    if not file.packing:
         return file.path
     if id(file) not in _copies:
         descriptor, name = tempfile.mkstemp(prefix="tracelode-", suffix=".sqlite")

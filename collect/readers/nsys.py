@@ -59,7 +59,7 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
-    if not file.gzip:
+    if not file.packing:
         file.digest()
     with open_database(file) as database:
         export = Export(database, sink)

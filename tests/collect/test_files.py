@@ -95,3 +95,62 @@ def test_what_is_no_trace_is_refused_in_words(tmp_path: Path, content: bytes, fa
         reader_of(open_file(tmp_path / "trace.json"))
     assert "\x1b" not in str(caught.value)
     assert caught.value.hint
+
+
+def _packed(name: str, content: bytes) -> bytes:
+    import bz2
+    import io
+    import lzma
+    import zipfile
+
+    import pyarrow as pa
+
+    if name == "zstd":
+        return pa.compress(content, "zstd", asbytes=True)
+    if name == "zip":
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("folder/", b"")
+            archive.writestr("folder/trace.json", content)
+        return file.getvalue()
+    return {"xz": lzma.compress, "bzip2": bz2.compress}[name](content)
+
+
+@pytest.mark.parametrize("name", ["zstd", "xz", "bzip2", "zip"])
+def test_other_packings_give_the_same_content(tmp_path: Path, name: str) -> None:
+    (tmp_path / "packed").write_bytes(_packed(name, CONTENT))
+    assert open_file(tmp_path / "packed").packing == name
+    assert _content(tmp_path / "packed") == (CONTENT, None, hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.mark.parametrize("name", ["zstd", "xz", "bzip2"])
+def test_other_packings_cut_short_give_a_beginning_and_say_so(tmp_path: Path, name: str) -> None:
+    packed = _packed(name, CONTENT)
+    (tmp_path / "cut").write_bytes(packed[: len(packed) * 2 // 3])
+    content, damage, _ = _content(tmp_path / "cut")
+    assert damage is not None
+    assert damage.startswith(f"{name}: ")
+    assert CONTENT.startswith(content)
+    assert len(content) > 1_000_000
+
+
+def test_an_archive_of_several_files_or_damaged_is_refused(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.json", b"{}")
+        archive.writestr("../b.json", b"{}")
+    with pytest.raises(UnreadableFile, match="holds 2 files"):
+        open_file(tmp_path / "two.zip")
+    (tmp_path / "cut.zip").write_bytes(_packed("zip", CONTENT)[:1000])
+    with pytest.raises(UnreadableFile, match="damaged zip"):
+        open_file(tmp_path / "cut.zip")
+
+
+def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tracelode.collect import packing
+
+    monkeypatch.setattr(packing, "RATIO_FROM", 1 << 20)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"\0" * (8 << 20)))
+    with pytest.raises(UnreadableFile, match="grows more than 1000 times"):
+        _content(tmp_path / "bomb.gz")
