@@ -1,15 +1,51 @@
 """Reads a trace file into an archive: the whole way from a path to a committed trace."""
 
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..store.archive import Archive, Source, absolute
-from ..store.errors import UnreadableFile
+from ..store.errors import Error, UnreadableFile
 from ..store.tables import TABLES, Kind
 from ..store.trace import Trace
 from .files import open_file, reader_of
 from .sink import Sink
 
-__all__ = ["is_known", "read"]
+__all__ = ["Outcome", "is_known", "read", "read_all"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one file: its trace and whether that is new, or the error."""
+
+    path: Path
+    trace: Trace | None
+    new: bool
+    error: Error | None
+
+
+def read_all(files: list[tuple[Path, str | None]], archive: Path, *, jobs: int = 1) -> Iterator[Outcome]:
+    """Reads the files, each with its run, into the archive in that many processes; outcomes in the order of the files.
+
+    One file that cannot be read does not stop the others. Files are independent: nothing is shared but the archive.
+    """
+    if jobs == 1 or len(files) == 1:
+        yield from (_outcome(path, run, archive) for path, run in files)
+        return
+    # Spawned, not forked: Arrow and Numba hold threads that a fork would leave behind.
+    with ProcessPoolExecutor(min(jobs, len(files)), multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(_outcome, path, run, archive) for path, run in files]
+        yield from (one.result() for one in waiting)
+
+
+def _outcome(path: Path, run: str | None, archive: Path) -> Outcome:
+    try:
+        trace, new = read(path, Archive(archive), run=run)
+    except Error as error:
+        return Outcome(path, None, False, error)
+    return Outcome(path, trace, new, None)
 
 
 def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple[Trace, bool]:

@@ -17,9 +17,12 @@ class Error(Exception):
     exit_code = 2
 
     def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
+        super().__init__(message, hint)  # both, so that an error of another process can be raised here
         self.message = message
         self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class UnreadableFile(Error):  # noqa: N818 - named for the fault, as the message is

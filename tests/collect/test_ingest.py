@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracelode.collect.ingest import read
+from tracelode.collect.ingest import read, read_all
 from tracelode.store import Archive, UnreadableFile
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
@@ -82,3 +82,20 @@ def test_killed_at_any_moment_the_trace_is_whole_or_absent(tmp_path: Path) -> No
         shutil.rmtree(folder, ignore_errors=True)
     assert set(outcomes) <= {0, 1}
     assert 0 in outcomes  # the kills did land within the work
+
+
+def test_several_processes_read_what_one_does_and_one_bad_file_stops_none(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    names = ("train.json.gz", "train.sqlite", "two-ranks/rank0.json.gz")
+    files: list[tuple[Path, str | None]] = [(SAMPLES / name, "a run") for name in names]
+    files.insert(1, (tmp_path / "bad.json", None))
+    outcomes = list(read_all(files, tmp_path / "archive", jobs=3))
+    assert [outcome.path for outcome in outcomes] == [path for path, _ in files]
+    assert [outcome.new for outcome in outcomes] == [True, False, True, True]
+    error = outcomes[1].error
+    assert isinstance(error, UnreadableFile)
+    assert "bad.json" in error.message
+    assert error.hint
+    alone = [read(path, Archive(tmp_path / "alone"), run=run)[0] for path, run in files if path.name != "bad.json"]
+    assert [o.trace.rows for o in outcomes if o.trace] == [trace.rows for trace in alone]
+    assert {m.run for m in Archive(tmp_path / "archive").manifests()} == {"a run"}

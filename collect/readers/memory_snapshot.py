@@ -1,0 +1,178 @@
+"""PyTorch memory snapshots (`torch.cuda.memory._dump_snapshot`): the allocator's history and its state at the end.
+
+A snapshot is a pickle. It is read through an unpickler that refuses every global, so nothing in it can run: plain
+containers, numbers and text are all that a snapshot holds.
+"""
+
+import io
+import json
+import pickle
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ...store.errors import UnreadableFile
+from ...store.trace import Facts
+from ..files import TraceFile
+from ..sink import Sink
+
+__all__ = ["VERSION", "read", "recognises"]
+
+VERSION = 1
+
+BEGINNING = re.compile(rb"\x80[\x02-\x05].{0,32}?(segments|device_traces)", re.DOTALL)
+PAIRED = {"alloc": "tensor", "segment_alloc": "pool", "segment_map": "pool"}
+ENDING = {"free_completed": "tensor", "segment_free": "pool", "segment_unmap": "pool"}
+KEPT = ("stream", "compile_context", "user_metadata", "pool_id")
+
+
+def recognises(file: TraceFile) -> bool:
+    """Whether the content is a pickled dictionary that begins with a snapshot's keys."""
+    return BEGINNING.match(file.head) is not None
+
+
+def read(file: TraceFile, sink: Sink) -> Facts:
+    """Hands every block's life to the sink; `UnreadableFile` for what is no snapshot or asks to run code."""
+    snapshot = _load(file)
+    segments, traces = snapshot.get("segments"), snapshot.get("device_traces") or []
+    if not isinstance(segments, list) or not isinstance(traces, list):
+        raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
+    lives = _Lives(sink)
+    for device, events in enumerate(traces):
+        for event in events if isinstance(events, list) else []:
+            lives.event(device, event)
+    lives.state(segments)
+    lives.write()
+    labels = {k: json.dumps(v, default=str) for k, v in snapshot.items() if k not in ("segments", "device_traces")}
+    return Facts(
+        "memory_snapshot", producer="PyTorch memory snapshot", framework="PyTorch", clock="unix", labels=labels
+    )
+
+
+class _Refusing(pickle.Unpickler):
+    """Loads plain data only."""
+
+    def find_class(self, module_name: str, global_name: str, /) -> NoReturn:
+        """Refuses: a snapshot names no class and no function."""
+        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}, which a snapshot never does")
+
+    def persistent_load(self, pid: Any, /) -> NoReturn:
+        """Refuses: a snapshot refers to nothing outside itself."""
+        raise pickle.UnpicklingError("it refers to an object outside itself")
+
+
+def _load(file: TraceFile) -> dict[str, Any]:
+    content = b"".join(file.blocks())
+    try:
+        snapshot = _Refusing(io.BytesIO(content)).load()
+    except RecursionError as error:
+        raise UnreadableFile(f"{file.path}: a pickle nested too deeply", "is it a memory snapshot?") from error
+    except (pickle.UnpicklingError, EOFError, MemoryError, ValueError, TypeError, IndexError, KeyError) as error:
+        raise _unreadable(file, error) from error
+    except (AttributeError, OverflowError, UnicodeError, SystemError) as error:
+        raise _unreadable(file, error) from error
+    if not isinstance(snapshot, dict):
+        raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
+    return snapshot
+
+
+def _unreadable(file: TraceFile, error: Exception) -> UnreadableFile:
+    return UnreadableFile(f"{file.path}: not a whole memory snapshot: {error}", "copy it again, or dump it again")
+
+
+class _Lives:
+    """Blocks and segments from birth to death, by device and address."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._alive: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._others: list[dict[str, Any]] = []
+
+    def event(self, device: int, event: Any) -> None:
+        """One entry of a device's history, in order of time."""
+        action = event.get("action") if isinstance(event, dict) else None
+        kind = PAIRED.get(str(action)) or ENDING.get(str(action))
+        address, size = (event.get("addr"), event.get("size")) if kind else (None, None)
+        if kind is None or not isinstance(address, int) or not isinstance(size, int):
+            if action != "free_requested":  # its end is told by free_completed
+                self._others.append({"time_ns": _nanoseconds(event), "kind": str(action), "json": _json(event)})
+            return
+        key = (kind, device, address)
+        if action in PAIRED:
+            if key in self._alive:
+                self._sink.note(
+                    "unfreed-block",
+                    "allocated again without a release in between: the first has no end",
+                    example=hex(address),
+                )
+            self._alive[key] = self._row(kind, device, address, size, event) | {"birth_ns": _nanoseconds(event)}
+            self._rows.append(self._alive[key])
+            return
+        born = self._alive.pop(key, None)
+        if born is None:
+            born = self._row(kind, device, address, size, event)
+            self._rows.append(born)
+        born["death_ns"] = _nanoseconds(event)
+
+    def state(self, segments: list[Any]) -> None:
+        """What lives at the end: blocks in use and segments that the history does not tell of are older than it."""
+        for segment in segments:
+            if not isinstance(segment, dict):
+                continue
+            device, address = segment.get("device", 0), segment.get("address")
+            self._still("pool", device, address, segment.get("total_size"), segment)
+            for block in segment.get("blocks") or []:
+                if isinstance(block, dict):
+                    at = block.get("address", address)
+                    address = at + block["size"] if isinstance(at, int) and isinstance(block.get("size"), int) else None
+                    if block.get("state") == "active_allocated":
+                        size = block.get("size")
+                        self._still("tensor", device, at, size, block | {"stream": segment.get("stream")})
+
+    def write(self) -> None:
+        """Hands all rows over."""
+        names = ("device", "kind", "address", "bytes", "birth_ns", "death_ns", "stack", "args")
+        if self._rows:
+            columns = {name: [row[name] for row in self._rows] for name in names}
+            self._sink.write("allocation", {"process": 0, **columns})
+        if self._others:
+            columns = {name: [row[name] for row in self._others] for name in ("time_ns", "kind", "json")}
+            self._sink.write("other", {"process": 0, **columns})
+
+    def _still(self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any]) -> None:
+        if not (isinstance(device, int) and isinstance(address, int) and isinstance(size, int)):
+            return
+        told = self._alive.get((kind, device, address))
+        if told is None:
+            self._rows.append(self._row(kind, device, address, size, source))
+        elif told["bytes"] != size:  # the history tells what was asked for, the state what it takes up
+            told["args"] = _json(json.loads(told["args"] or "{}") | {"block_size": size})
+
+    def _row(self, kind: str, device: int, address: int, size: int, source: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: source[name] for name in KEPT if source.get(name) not in (None, "")}
+        return {
+            "device": device,
+            "kind": kind,
+            "address": address,
+            "bytes": size,
+            "birth_ns": None,
+            "death_ns": None,
+            "stack": "\n".join(_frames(source.get("frames"))) or None,
+            "args": _json(kept) if kept else None,
+        }
+
+
+def _frames(frames: Any) -> Iterator[str]:
+    for frame in frames if isinstance(frames, list) else []:
+        if isinstance(frame, dict):
+            yield f"{frame.get('name')} {frame.get('filename')}:{frame.get('line')}"
+
+
+def _nanoseconds(event: Any) -> int | None:
+    time = event.get("time_us") if isinstance(event, dict) else None
+    return time * 1000 if isinstance(time, int) and abs(time) < 1 << 52 else None
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=True)

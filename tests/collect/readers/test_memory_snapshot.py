@@ -1,0 +1,124 @@
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracelode.collect.ingest import read
+from tracelode.store import Archive, Trace, UnreadableFile
+
+FRAMES = [{"name": "forward", "filename": "model.py", "line": 7}]
+
+
+def _event(action: str, address: int, size: int, time_us: int, **more: Any) -> dict[str, Any]:
+    return {"action": action, "addr": address, "size": size, "time_us": time_us, "stream": 0, "frames": [], **more}
+
+
+HISTORY = [
+    _event("segment_alloc", 4096, 2048, 1),
+    _event("alloc", 4096, 512, 2, frames=FRAMES),
+    _event("free_completed", 9000, 64, 3),
+    _event("free_requested", 4096, 512, 4),
+    _event("free_completed", 4096, 512, 5),
+    _event("alloc", 4096, 1024, 6),
+    {"action": "oom", "device_free": 3, "time_us": 7},
+]
+SEGMENT = {
+    "device": 0,
+    "address": 4096,
+    "total_size": 2048,
+    "stream": 0,
+    "blocks": [
+        {"address": 4096, "size": 1024, "state": "active_allocated", "frames": []},
+        {"address": 5120, "size": 256, "state": "active_allocated", "frames": []},
+        {"address": 5376, "size": 768, "state": "inactive", "frames": []},
+    ],
+}
+SNAPSHOT = {"segments": [SEGMENT], "device_traces": [HISTORY], "allocator_settings": {"expandable": False}}
+
+
+def _read(folder: Path, content: bytes) -> Trace:
+    (folder / "snapshot.pickle").write_bytes(content)
+    return read(folder / "snapshot.pickle", Archive(folder / "archive"))[0]
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_blocks_live_from_their_allocation_to_their_release(tmp_path: Path, protocol: int) -> None:
+    trace = _read(tmp_path, pickle.dumps(SNAPSHOT, protocol))
+    columns = ("kind", "address", "bytes", "birth_ns", "death_ns", "stack")
+    rows = trace.sql(
+        f"select {', '.join(columns)} from allocation order by birth_ns nulls last, death_ns, address"
+    ).rows()
+    assert rows == [
+        ("pool", 4096, 2048, 1000, None, None),
+        ("tensor", 4096, 512, 2000, 5000, "forward model.py:7"),
+        ("tensor", 4096, 1024, 6000, None, None),
+        ("tensor", 9000, 64, None, 3000, None),
+        ("tensor", 5120, 256, None, None, None),
+    ]
+    assert trace.sql("select time_ns, kind, json from other").rows() == [(7000, "oom", json.dumps(HISTORY[-1]))]
+    assert trace.facts.labels == {"allocator_settings": '{"expandable": false}'}
+
+
+def test_a_block_given_out_twice_is_noted(tmp_path: Path) -> None:
+    history = [_event("alloc", 1, 2, 3), _event("alloc", 1, 2, 4), _event("free_completed", 1, 2, 5)]
+    trace = _read(tmp_path, pickle.dumps({"segments": [], "device_traces": [history]}))
+    assert trace.sql("select birth_ns, death_ns from allocation order by 1").rows() == [(3000, None), (4000, 5000)]
+    assert [note.kind for note in trace.notes] == ["unfreed-block"]
+
+
+class _Runs:
+    """What an attacker would pickle: loading it would run a command."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, ("touch executed",)
+
+
+@pytest.mark.parametrize("where", ["segments", "device_traces", "other"])
+def test_nothing_a_pickle_names_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableFile, match="which a snapshot never does"):
+        _read(tmp_path, pickle.dumps({"segments": [], "device_traces": []} | {where: [_Runs()]}))
+    assert not (tmp_path / "executed").exists()
+    assert list(tmp_path.glob("archive/traces/*")) == []
+
+
+def test_damaged_pickles_are_refused_in_words(tmp_path: Path) -> None:
+    content = pickle.dumps(SNAPSHOT, 4)
+    for cut in range(20, len(content) - 1, 17):
+        with pytest.raises(UnreadableFile):
+            _read(tmp_path, content[:cut])
+    for position in range(0, len(content), 11):
+        flipped = content[:position] + bytes([content[position] ^ 0x41]) + content[position + 1 :]
+        try:
+            _read(tmp_path, flipped)
+        except UnreadableFile as error:
+            assert error.hint
+
+
+@pytest.mark.corpus
+def test_real_snapshots_have_the_figures_of_the_truth(corpus: Path, tmp_path: Path) -> None:
+    truth = json.loads((corpus / "TRUTH.json").read_text())
+    checked = 0
+    for name, told in truth.items():
+        if told["format"] != "memory-snapshot":
+            continue
+        checked += 1
+        trace, _ = read(corpus / name, Archive(tmp_path / str(checked)))
+        actions = told.get("actions") or {}
+        query = """
+        select
+            count(*) filter (kind = 'tensor' and birth_ns is not null) as births,
+            count(*) filter (kind = 'tensor' and death_ns is not null) as deaths,
+            coalesce(sum(bytes) filter (kind = 'tensor' and birth_ns is not null), 0) as born_bytes,
+            coalesce(sum(held) filter (kind = 'tensor' and death_ns is null), 0) as live_bytes
+        from (select *, coalesce((args ->> 'block_size')::bigint, bytes) as held from allocation)
+        """
+        births, deaths, born_bytes, live_bytes = trace.sql(query).row(0)
+        assert births == actions.get("alloc", 0)
+        assert deaths == actions.get("free_completed", 0)
+        assert born_bytes == (told.get("alloc_bytes") or 0)
+        assert live_bytes == told["allocated_bytes"]
+    assert checked >= 3
