@@ -17,6 +17,14 @@ MOST_OPERATIONS = 250_000
 MOST_SPANS = 4_000
 MOST_PROCESSES = 8
 
+MARKS = """
+select process, greatest(start_ns, {first}) as shown_ns, end_ns, coalesce(name, '') as name
+from range
+where kind in ('annotation', 'nvtx') and end_ns > start_ns and start_ns < {last} and end_ns > {first}
+order by process, shown_ns, end_ns desc, name
+limit {most}
+"""
+
 WORK = {
     "kernel": "coalesce(name, '(no name)')",
     "copy": "concat_ws(' ', 'copy', kind)",
@@ -38,10 +46,11 @@ def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
     work = work.with_columns(work["name"].replace_strict(numbers).alias("number"))
     lanes = [_lane(part, sql) for part in work.partition_by("process", "device", "stream", maintain_order=True)]
     last = int(work["end_ns"].max())  # pyright: ignore[reportArgumentType] - a column of whole numbers, not empty
-    overlays = _overlays(ask, trace, last)
+    first = int(work["start_ns"][0])
+    overlays = _overlays(ask, trace, first - (last - first) // 10, last)
     return Timeline(
         title="Device operations by stream",
-        base_ns=min([int(work["start_ns"][0]), *(overlay.spans[0][0] for overlay in overlays)]),
+        base_ns=min([first, *(overlay.spans[0][0] for overlay in overlays)]),
         names=names.to_list(),
         lanes=sorted(lanes, key=lambda lane: lane.label),
         sql=ordered,
@@ -61,8 +70,8 @@ def _lane(work: "pl.DataFrame", sql: str) -> Lane:
     )
 
 
-def _overlays(ask: Callable[[str], Finding], trace: Trace, last_ns: int) -> tuple[Overlay, ...]:
-    """Iterations for each process, the occurrences of the costliest pattern, and annotations, as far as shown."""
+def _overlays(ask: Callable[[str], Finding], trace: Trace, first_ns: int, last_ns: int) -> tuple[Overlay, ...]:
+    """Iterations and annotations of each process, those of them that the stretch of time shown holds or cuts."""
     rows = ask("iteration_times").rows
     shown = [
         Overlay(
@@ -76,11 +85,7 @@ def _overlays(ask: Callable[[str], Finding], trace: Trace, last_ns: int) -> tupl
         for part in rows.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
     ]
     if trace.has("range"):
-        marks = trace.sql(
-            "select process, start_ns, end_ns, coalesce(name, '') as name from range "
-            "where kind in ('annotation', 'nvtx') and end_ns > start_ns "
-            f"and start_ns < {last_ns} order by process, start_ns, end_ns desc limit {MOST_SPANS}"
-        )
+        marks = trace.sql(MARKS.format(first=first_ns, last=last_ns, most=MOST_SPANS))
         shown += [
             Overlay(_label("annotations", part), _outermost(part.drop("process")))
             for part in marks.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
