@@ -277,11 +277,11 @@ _EVENTS = (
     Table(
         "migration",
         Kind.EVENT,
-        "thrash, throttle or remote map of managed memory (page migrations themselves are in `copy`)",
+        "thrash, throttle, remote map, or move of managed pages told without a stream (the others are in `copy`)",
         (
             PROCESS,
             Column("device", I32, "device"),
-            Column("kind", TEXT, "thrash, throttle, remote_map", required=True),
+            Column("kind", TEXT, "thrash, throttle, remote_map, UVM_HtoD, UVM_DtoH, UVM_DtoD", required=True),
             START,
             Column("end_ns", I64, "end; null where not recorded", "ns"),
             Column("address", I64, "virtual address"),
