@@ -1,0 +1,86 @@
+"""Rows one by one, for readers that meet events one by one: gathered, checked, handed to the sink in pieces."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from ..store.tables import TABLES
+from .sink import Sink
+
+__all__ = ["Rowwise", "as_json"]
+
+PIECE = 50_000
+ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class Rowwise:
+    """Gathers rows for a sink. A number that its column cannot hold is no event's: see `finish`."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, table: str, row: dict[str, Any]) -> None:
+        """Appends one row: column name to value; columns left out are null."""
+        rows = self._rows.setdefault(table, [])
+        rows.append(row)
+        if len(rows) >= PIECE:
+            self._flush(table)
+
+    def finish(self) -> None:
+        """Hands over what is left.
+
+        A number too large for its column becomes null there, or takes the row with it where the column may not be
+        null; both are counted in a note.
+        """
+        for table in sorted(self._rows):
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        rows = self._rows.pop(table, [])
+        for column in TABLES[table].columns:
+            if pa.types.is_integer(column.type):
+                rows = self._fitting(table, rows, column.name, column.type.bit_width, required=column.required)
+        if rows:
+            self._sink.write(table, {name: [row.get(name) for row in rows] for name in TABLES[table].names})
+
+    def _fitting(
+        self, table: str, rows: list[dict[str, Any]], name: str, width: int, *, required: bool
+    ) -> list[dict[str, Any]]:
+        least, most = -(1 << (width - 1)), (1 << (width - 1)) - 1
+        wrong = [row for row in rows if row.get(name) is not None and not least <= row[name] <= most]
+        if not wrong:
+            return rows
+        self._sink.note(
+            "out-of-range",
+            "numbers too large for what they stand for: left out, with the event where it cannot be without",
+            count=len(wrong),
+            example=f"{table} {name} {wrong[0][name]}",
+        )
+        if required:
+            return [row for row in rows if least <= row[name] <= most]
+        for row in wrong:
+            row[name] = None
+        return rows
+
+
+def as_json(values: Mapping[str, Any]) -> str | None:
+    """The values as a JSON object; None when there are none. Numbers JSON lacks become text."""
+    if not values:
+        return None
+    return ENCODER.encode({k: v if type(v) in (int, str) else _plain(v) for k, v in values.items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= 64 else f"{len(value)} bytes"
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType] - any JSON
+    if isinstance(value, list):
+        return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType] - any JSON
+    return value

@@ -1,0 +1,81 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.collect.protobuf_messages import fixed64, message, varint
+from tracelode.collect.protobuf import BYTES, FIXED64, VARINT, Damage, MalformedError, double, fields, pieces, signed
+
+
+def test_the_fields_of_a_message_come_in_order_with_their_values() -> None:
+    content = message((1, 300), (2, "hi")) + fixed64(3, 7) + b"\x25\x01\x00\x00\x00"
+    assert list(fields(content)) == [(1, VARINT, 300, b""), (2, BYTES, 0, b"hi"), (3, FIXED64, 7, b""), (4, 5, 1, b"")]
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_signed_numbers_survive(value: int) -> None:
+    assert [signed(found) for _, _, found, _ in fields(message((5, value)))] == [value]
+
+
+def test_a_double_is_read_from_its_bits() -> None:
+    assert double(0x3FF8000000000000) == 1.5
+
+
+def test_groups_are_skipped_with_all_they_hold() -> None:
+    group = (
+        varint(3 << 3 | 3) + message((1, 1), (2, "x")) + varint(4 << 3 | 3) + varint(4 << 3 | 4) + varint(3 << 3 | 4)
+    )
+    assert list(fields(group + message((9, 9)))) == [(9, VARINT, 9, b"")]
+    assert list(pieces(group + message((9, 9)), Damage())) == [(9, VARINT, 9, b"")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x08",  # no value
+        b"\x08\x80",  # half a number
+        b"\x08" + b"\xff" * 11,  # more than 64 bits
+        b"\x12\x05abc",  # three of five bytes
+        b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  # a length of 2^64 - 1
+        b"\x09\x00\x00",  # two of eight bytes
+        b"\x25\x00",  # one of four bytes
+        b"\x00\x00",  # field 0
+        b"\x0e\x00",  # wire type 6
+        b"\x0c",  # the end of a group that never began
+        b"\x0b",  # a group without its end
+        b"\x0b\x14",  # the end of another group
+        b"\x0b" * 100,  # too deep
+    ],
+)
+def test_what_is_no_whole_message_is_refused(content: bytes) -> None:
+    with pytest.raises(MalformedError):
+        list(fields(content))
+    damage = Damage()
+    list(pieces(content, damage))
+    assert damage.count == 1
+
+
+def test_a_cut_container_gives_what_is_there() -> None:
+    damage = Damage()
+    content = message((1, "whole"), (1, "cut off"))[:-3]
+    assert [inner for _, _, _, inner in pieces(content, damage)] == [b"whole", b"cut "]
+    assert damage.count == 1
+    assert damage.first == "a field of 7 bytes where 4 are left at byte 9"
+
+
+def test_a_number_in_a_container_that_is_cut_is_counted_not_raised() -> None:
+    damage = Damage()
+    assert list(pieces(message((1, "a"), (2, 300))[:-1], damage)) == [(1, BYTES, 0, b"a")]
+    assert damage.count == 1
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    damage = Damage()
+    lenient = list(pieces(content, damage))
+    try:
+        strict = list(fields(content))
+    except MalformedError:
+        assert damage.count
+    else:
+        assert lenient == strict
+        assert not damage.count
