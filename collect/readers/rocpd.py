@@ -1,0 +1,51 @@
+"""rocpd database of rocprofv3 and rocprofiler-systems (SQLite, tables with a suffix of their own), schemas 3 and 4.
+
+The plain names (`rocpd_region`, `kernels`, ...) are views and never read. A file merged from several recordings is
+read as one trace. What no table here holds goes to `other` while it is little, and is counted in a note beyond that.
+"""
+
+import re
+
+from ...store.trace import Facts
+from ..files import TraceFile
+from ..rocpd_host import read_counters, read_regions, read_samples
+from ..rocpd_identity import facts, write_identities
+from ..rocpd_recording import Node, suffixes
+from ..rocpd_work import read_allocations, read_copies, read_kernels
+from ..sink import Sink
+from ..sqlite import MAGIC, open_database, schema
+
+VERSION = 1
+
+DAMAGED_HEAD = re.compile(rb'CREATE TABLE ["`]?rocpd_(info_|kernel_dispatch|memory_|region|timestamp)')
+DESCRIPTIONS = ("rocpd_info_", "rocpd_metadata")
+
+
+def recognises(file: TraceFile) -> bool:
+    """Whether the content is of this format: by its tables; of a damaged database, by the beginning of its schema."""
+    if not file.head.startswith(MAGIC):
+        return False
+    tables = schema(file)
+    return bool(DAMAGED_HEAD.search(file.head)) if tables is None else bool(suffixes(tables))
+
+
+def read(file: TraceFile, sink: Sink) -> Facts:
+    """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
+    if not file.packing:
+        file.digest()
+    with open_database(file) as database:
+        found, taken = suffixes(database.tables), set[int]()
+        nodes = [Node(database, sink, suffix, found, taken) for suffix in found]
+        for node in nodes:
+            times = read_kernels(node)
+            read_copies(node)
+            read_allocations(node)
+            read_regions(node)
+            times += read_samples(node)
+            read_counters(node, times)
+            write_identities(node)
+        told = facts(nodes)
+        for node in nodes:
+            node.write_others(DESCRIPTIONS)
+        database.report(sink.note)
+    return told

@@ -1,0 +1,101 @@
+"""Small databases as AMD's profilers write them, and what a reader makes of them, for the tests of both formats."""
+
+import gzip
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+from tracelode.collect.files import Reader, open_file
+from tracelode.collect.sink import Sink
+from tracelode.store.archive import Archive
+from tracelode.store.trace import Facts, Note
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+DECLARED = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
+
+ODD = st.one_of(
+    st.none(),
+    st.sampled_from([0, -1, 2**31, 2**62, 2**63 - 1, -(2**63), 1e300, -0.5, "", "\x00", "x", "{", b"\xff\x00", b"ab"]),
+)
+"""Values of every type a cell can hold, whatever its column declares."""
+
+
+def write(path: Path, tables: Tables) -> Path:
+    """Writes a database; a table's columns are those of its rows, declared as their values are."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as database:
+        for table, rows in tables.items():
+            columns = {name: value for row in reversed(rows) for name, value in row.items() if value is not None}
+            for row in rows:
+                columns |= {name: columns.get(name, 0) for name in row}
+            declared = ", ".join(f'"{name}" {DECLARED[type(value)]}' for name, value in columns.items())
+            database.execute(f'create table "{table}" ({declared or "id INTEGER"})')
+            for row in rows:
+                names = ", ".join(f'"{name}"' for name in row)
+                marks = ", ".join("?" * len(row))
+                database.execute(f'insert into "{table}" ({names}) values ({marks})', [*row.values()])
+        database.commit()
+    return path
+
+
+def packed(path: Path) -> Path:
+    """The same file compressed with gzip, beside it."""
+    target = path.with_name(path.name + ".gz")
+    target.write_bytes(gzip.compress(path.read_bytes()))
+    return target
+
+
+class Told:
+    """What a reader made of a file: tables as rows without their nulls, notes by kind, facts."""
+
+    def __init__(self, tables: Tables, notes: dict[str, Note], facts: Facts) -> None:
+        self.tables, self.notes, self.facts = tables, notes, facts
+
+    def __getitem__(self, table: str) -> list[Row]:
+        return [{name: value for name, value in row.items() if value is not None} for row in self.tables[table]]
+
+    def counts(self) -> dict[str, int]:
+        """The number of rows of each kind of note."""
+        return {kind: note.count for kind, note in self.notes.items()}
+
+
+def read(reader: Reader, path: Path, folder: Path) -> Told:
+    """Reads the file as ingest does; `folder` is for the archive."""
+    file = open_file(path)
+    assert reader.recognises(file)
+    with Archive(folder / "archive").stage() as staging:
+        sink = Sink(staging)
+        found = reader.read(file, sink)
+        notes = {note.kind: note for note in sink.finish()}
+        staging.finish()
+        tables = {p.stem: pq.ParquetFile(p).read().to_pylist() for p in staging.path.glob("*.parquet")}
+    tables.pop("note", None)
+    return Told(tables, notes, found)
+
+
+def damaged(path: Path, count: int) -> Iterator[bytes]:
+    """The file's content cut at many places, then with some bytes changed; the same each time."""
+    content, numbers = path.read_bytes(), random.Random(11)
+    for _ in range(count):
+        yield content[: numbers.randrange(1, len(content))]
+        flipped = bytearray(content)
+        for _ in range(numbers.randint(1, 6)):
+            flipped[numbers.randrange(len(content))] = numbers.randrange(256)
+        yield bytes(flipped)
+
+
+def with_odd_values(tables: Tables, data: st.DataObject) -> Tables:
+    """The tables with some cells replaced by values that do not belong there."""
+    odd = {table: [dict(row) for row in rows] for table, rows in tables.items()}
+    for table in data.draw(st.lists(st.sampled_from(sorted(odd)), min_size=1, max_size=4)):
+        row = data.draw(st.sampled_from(odd[table]))
+        for column in data.draw(st.lists(st.sampled_from(sorted(row)), min_size=1, max_size=5)):
+            row[column] = data.draw(ODD)
+    return odd
