@@ -16,7 +16,7 @@ from .order import MISSING, merge_order
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Sequence", "sequences"]
+__all__ = ["OPERATIONS", "Sequence", "sequences"]
 
 Ints = npt.NDArray[np.int64]
 OPERATIONS = {

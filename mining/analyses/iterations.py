@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..iterations import Iteration, Level, iterations, levels
-from ..sequence import Sequence, sequences
+from ..sequence import OPERATIONS, Sequence, sequences
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,13 +30,18 @@ order by process, start_ns
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
-    """The tables `member` (operations in mined order), `level` and `iteration`; nothing without device work."""
+    """The tables `member` (operations in mined order), `level` and `iteration`; nothing without device work.
+
+    They are empty where there is device work but none that can be put into an order (copies without launches).
+    """
     import polars as pl
     import pyarrow as pa
 
+    if not any(trace.has(name) for name in OPERATIONS):
+        return {}
     found = sequences(trace)
     if not found:
-        return {}
+        return {name: TABLES[name].schema.empty_table() for name in ("member", "level", "iteration")}
     marks = _marks(trace)
     members, level_rows, iteration_rows = [], [], []
     for sequence in found:

@@ -163,6 +163,12 @@ def _where_idle(idle: npt.NDArray[np.bool_], values: "pl.Series") -> "pl.Series"
     import polars as pl
 
     position = np.cumsum(idle) - 1
-    return pl.select(
-        pl.when(pl.lit(pl.Series(idle))).then(pl.lit(values.gather(np.maximum(position, 0)) if len(values) else None))
-    ).to_series()
+    return (
+        pl.select(
+            pl.when(pl.lit(pl.Series(idle))).then(
+                pl.lit(values.gather(np.maximum(position, 0)) if len(values) else None)
+            )
+        )
+        .to_series()
+        .cast(pl.String)
+    )

@@ -134,3 +134,13 @@ def test_a_thread_that_does_something_else_for_long_after_a_wait_is_the_host(tmp
     kernels = [_kernel(1_000_000, 2_000_000, correlation=1), _kernel(9_000_000, 9_100_000, correlation=2)]
     calls = [FIRST, wait, _call(8_000_000, 8_005_000, 2)]
     assert _segments(tmp_path, kernel=kernels, api=calls)[1] == (2_000_000, 9_000_000, "idle", "host")
+
+
+def test_a_device_that_is_never_idle_stands_beside_one_that_is(tmp_path: Path) -> None:
+    kernels = [_kernel(0, 10), _kernel(0, 10, device=1), _kernel(20, 30, device=1)]
+    assert [state for _, _, state, _ in _segments(tmp_path, kernel=kernels)] == [
+        "compute",
+        "compute",
+        "idle",
+        "compute",
+    ]

@@ -134,3 +134,13 @@ def test_the_same_trace_gives_the_same_bytes(sample: tuple[Report, Trace], tmp_p
     again, _ = _report(read(Path(trace.source), archive)[0], archive)
     for name in ("html", "terminal", "json"):
         assert load("format", name).render(again) == load("format", name).render(report)
+
+
+def test_copies_without_launches_give_a_report_without_iterations(tmp_path: Path) -> None:
+    report, _ = _report(*build(tmp_path, copy=[{"start_ns": 0, "end_ns": 10}, {"start_ns": 20, "end_ns": 30}]))
+    sentences = {section.key: section.sentence for section in report.sections}
+    assert sentences["iterations"] == "No iterations were found in this trace."
+    assert sentences["kernels"].startswith("Not collected: ")
+    assert report.verdict.startswith("The device is busy 66.7 % of 30 ns: 66.7 % copy.")
+    for name in ("html", "terminal", "json"):
+        load("format", name).render(report)

@@ -1,0 +1,340 @@
+"""JSON of rocprofv3 (AMD), `*_results.json`: kernels, copies, calls, markers, allocations and counters of processes.
+
+A kernel's stream is its hardware queue (the HIP stream is in `args`), a copy belongs to the agent it goes to, a device
+has the number of its node. Kernels that ran one at a time to have their counters read are ranges, not kernels. The
+descriptions of code objects and kernel symbols are read for names; the labels tell how many there were.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ...store.errors import UnreadableFile
+from ...store.trace import Facts
+from ..files import TraceFile
+from ..rocprof_memory import Blocks
+from ..rocprof_rows import Rows, arguments, copy_kind, integer, label, text
+from ..sink import Sink
+
+__all__ = ["VERSION", "read", "recognises"]
+
+VERSION = 1
+
+TOOL = "rocprofiler-sdk-tool"
+BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
+GPU = 2
+SHARED = frozenset({"size", "kind", "operation", "thread_id", "correlation_id", "start_timestamp", "end_timestamp"})
+CALLS = {"hip_api": "runtime", "hsa_api": "driver"}
+SPANS = ("marker_api", "rccl_api", "rocdecode_api", "rocjpeg_api", "scratch_memory")
+PRIVATE = frozenset({"node", "pid", "env", "environment"})
+"""What is told elsewhere, and the environment of the program, which may hold secrets."""
+
+Record = Mapping[str, Any]
+
+
+def recognises(file: TraceFile) -> bool:
+    """Whether it begins as rocprofv3's JSON does."""
+    return BEGINNING.match(file.head) is not None
+
+
+def read(file: TraceFile, sink: Sink) -> Facts:
+    """Hands every event to the sink and returns the facts; `UnreadableFile` where the JSON is not whole."""
+    raw = b"".join(file.blocks())
+    content = raw.decode(errors="replace")
+    if "\N{REPLACEMENT CHARACTER}" in content and b"\xef\xbf\xbd" not in raw:
+        sink.note("invalid-utf8", "bytes that are not UTF-8: each read as the replacement character")
+    try:
+        value = json.loads(content, strict=False, parse_float=Decimal, parse_constant=str)
+    except (ValueError, RecursionError) as error:
+        place = f" at character {error.pos} of {len(content)}" if isinstance(error, json.JSONDecodeError) else ""
+        raise UnreadableFile(
+            f"{file.path}: JSON that is cut off or damaged{place}", "copy the file again, or record it again"
+        ) from error
+    rows = Rows(sink)
+    tools = [tool for tool in _list(value, TOOL) if isinstance(tool, dict)]
+    labels: dict[str, str] = {}
+    for tool in tools:
+        labels |= _Tool(rows, tool).read()
+    rows.close()
+    hosts = [text(_dict(_dict(tool, "metadata"), "node").get("hostname")) for tool in tools]
+    return Facts(
+        format="rocprofv3-json",
+        producer="rocprofv3",
+        host=next(filter(None, hosts), None),
+        clock="boottime",
+        labels=labels,
+    )
+
+
+class _Tool:
+    """What one process recorded, on its way to the sink."""
+
+    def __init__(self, rows: Rows, tool: Record) -> None:
+        self._rows, self._tool = rows, tool
+        self._blocks = Blocks(rows)
+        self._process = integer(_dict(tool, "metadata").get("pid")) or 0
+        self._agents = {handle: a for a in _records(tool, "agents") if (handle := _handle(a.get("id"))) is not None}
+        symbols = _records(tool, "kernel_symbols")
+        self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
+        strings = _dict(tool, "strings")
+        self._kinds = {"buffer": _records(strings, "buffer_records"), "callback": _records(strings, "callback_records")}
+        self._messages = {integer(m.get("key")): m.get("value") for m in _records(strings, "marker_api")}
+        self._counters = {_handle(c.get("id")): text(c.get("name")) for c in _records(tool, "counters")}
+
+    def read(self) -> dict[str, str]:
+        """Writes all records of the process; what it says of itself, as labels."""
+        buffered, called = _dict(self._tool, "buffer_records"), _dict(self._tool, "callback_records")
+        readers = {
+            "kernel_dispatch": self._kernel,
+            "memory_copy": self._copy,
+            "memory_allocation": self._allocation,
+            **dict.fromkeys(CALLS, self._call),
+            **dict.fromkeys(SPANS, self._span),
+        }
+        for section in buffered:
+            for record in _list(buffered, section):
+                if isinstance(record, dict) and section in readers:
+                    readers[section](section, record)
+                else:
+                    self._unknown(section, record)
+        for section in called:
+            for record in _list(called, section):
+                if isinstance(record, dict) and section == "counter_collection":
+                    self._counted(record)
+                else:
+                    self._unknown(section, record)
+        self._blocks.finish()
+        return self._describe()
+
+    def _unknown(self, section: str, record: Any) -> None:
+        start = integer(record.get("start_timestamp")) if isinstance(record, dict) else None
+        self._rows.other(section, record, start)
+
+    def _kernel(self, _: str, record: Record) -> None:
+        dispatch = _dict(record, "dispatch_info")
+        self._rows.add("kernel", record, **self._placed(record, dispatch), **self._work(dispatch, record))
+
+    def _placed(self, record: Record, dispatch: Record) -> dict[str, Any]:
+        return {
+            **self._times(record),
+            "device": self._device(dispatch.get("agent_id")),
+            "stream": _handle(dispatch.get("queue_id")),
+        }
+
+    def _work(self, dispatch: Record, record: Record) -> dict[str, Any]:
+        symbol = self._kernels.get(integer(dispatch.get("kernel_id")) or -1, {})
+        names = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
+        used = {"size", "agent_id", "queue_id", "group_segment_size", "workgroup_size", "grid_size"}
+        said = {n: v for n, v in dispatch.items() if n not in used}
+        said |= {n: _handle(v) for n, v in record.items() if n == "stream_id"}
+        said |= {n: symbol.get(n) for n in ("accum_vgpr_count", "sgpr_count")}
+        said |= {"thread_id": record.get("thread_id"), "external": _dict(record, "correlation_id").get("external")}
+        said |= {n: v for n, v in record.items() if n not in SHARED | {"dispatch_info", "stream_id"}}
+        return {
+            "name": next(filter(None, (text(symbol.get(n)) for n in names)), None),
+            **_shape(dispatch),
+            "registers": integer(symbol.get("arch_vgpr_count")),
+            "shared_bytes": integer(dispatch.get("group_segment_size")),
+            "correlation": _correlation(record),
+            "args": arguments(said),
+        }
+
+    def _copy(self, _: str, record: Record) -> None:
+        source, target = self._device(record.get("src_agent_id")), self._device(record.get("dst_agent_id"))
+        operation = self._operation(record)
+        kind = copy_kind(operation or "")
+        stream = _handle(record.get("stream_id"))
+        used = SHARED | {"src_agent_id", "dst_agent_id", "bytes", "stream_id"}
+        said = {"source": source, "thread_id": record.get("thread_id"), "operation": None if kind else operation}
+        self._rows.add(
+            "copy",
+            record,
+            **self._times(record),
+            device=target,
+            stream=0 if stream is None else stream,
+            kind=kind,
+            bytes=integer(record.get("bytes")),
+            peer_device=source if kind in ("DtoD", "PtoP") and source != target else None,
+            correlation=_correlation(record),
+            args=arguments({**said, **{n: v for n, v in record.items() if n not in used}}),
+        )
+
+    def _allocation(self, _: str, record: Record) -> None:
+        times, address = self._times(record), _handle(record.get("address"))
+        operation = self._operation(record) or ""
+        if operation.endswith("FREE"):
+            self._blocks.release(record, self._process, address, times["end_ns"])
+            return
+        agent = self._agents.get(_handle(record.get("agent_id")) or -1, {})
+        on_host = agent.get("type", GPU) != GPU
+        used = SHARED | {"agent_id", "address", "allocation_size"}
+        self._blocks.allocate(
+            record,
+            process=self._process,
+            device=None if on_host else self._device(record.get("agent_id")),
+            kind="host" if on_host else "device",
+            address=address,
+            bytes=integer(record.get("allocation_size")),
+            birth_ns=times["start_ns"],
+            thread=integer(record.get("thread_id")),
+            args=arguments({"operation": operation, **{n: v for n, v in record.items() if n not in used}}),
+        )
+
+    def _call(self, section: str, record: Record) -> None:
+        self._rows.add(
+            "api",
+            record,
+            **self._times(record),
+            thread=integer(record.get("thread_id")),
+            name=self._operation(record),
+            kind=CALLS[section],
+            correlation=_correlation(record),
+            args=arguments({n: v for n, v in record.items() if n not in SHARED}),
+        )
+
+    def _span(self, section: str, record: Record) -> None:
+        times, operation = self._times(record), self._operation(record)
+        name, kind = operation, section.removesuffix("_api")
+        if section == "marker_api":
+            name = text(self._messages.get(_correlation(record))) or operation
+            kind = "mark" if times["start_ns"] == times["end_ns"] else "annotation"
+        used = SHARED | {"agent_id", "queue_id"}
+        said = {"operation": None if name == operation else operation}
+        self._rows.add(
+            "range",
+            record,
+            **times,
+            thread=integer(record.get("thread_id")),
+            device=self._device(record.get("agent_id")),
+            stream=_handle(record.get("queue_id")),
+            name=name,
+            kind=kind,
+            domain=self._kind(record),
+            id=_correlation(record),
+            args=arguments({**said, **{n: v for n, v in record.items() if n not in used}}),
+        )
+
+    def _counted(self, record: Record) -> None:
+        """A kernel whose counters were read, and their values: one for each instance of the counting hardware."""
+        data = _dict(record, "dispatch_data")
+        dispatch = _dict(data, "dispatch_info")
+        placed = self._placed(data, dispatch)
+        work = self._work(dispatch, data)
+        shape = {n: work[n] for n in work if n.startswith(("grid", "block")) or n in ("registers", "shared_bytes")}
+        rest = {n: v for n, v in record.items() if n not in ("dispatch_data", "records")}
+        said = {**rest, **shape, "correlation": work["correlation"], "dispatch_id": dispatch.get("dispatch_id")}
+        args = arguments(said)
+        self._rows.add("range", record, **placed, name=work["name"], kind="counted_kernel", args=args)
+        for sample in _records(record, "records"):
+            value = sample.get("value")
+            handle = _handle(sample.get("counter_id"))
+            self._rows.add(
+                "counter",
+                sample,
+                process=self._process,
+                device=placed["device"],
+                name=self._counters.get(handle) or f"counter {handle}",
+                time_ns=placed["start_ns"],
+                value=float(value) if isinstance(value, int | Decimal) and abs(value) < 10**300 else None,
+            )
+
+    def _times(self, record: Record) -> dict[str, Any]:
+        return {
+            "process": self._process,
+            "start_ns": integer(record.get("start_timestamp")),
+            "end_ns": integer(record.get("end_timestamp")),
+        }
+
+    def _device(self, agent: Any) -> int | None:
+        """The node of an agent; of one that is not listed, its handle."""
+        handle = _handle(agent)
+        node = integer(self._agents.get(-1 if handle is None else handle, {}).get("node_id"))
+        return handle if node is None else node
+
+    def _kind(self, record: Record) -> str | None:
+        return text(self._named(record).get("kind"))
+
+    def _operation(self, record: Record) -> str | None:
+        names, number = _list(self._named(record), "operations"), integer(record.get("operation"))
+        return text(names[number]) if number is not None and 0 <= number < len(names) else None
+
+    def _named(self, record: Record) -> Record:
+        kinds, number = self._kinds["buffer"], integer(record.get("kind"))
+        return kinds[number] if number is not None and 0 <= number < len(kinds) else {}
+
+    def _describe(self) -> dict[str, str]:
+        metadata = _dict(self._tool, "metadata")
+        command = _list(metadata, "command")
+        self._rows.processes[self._process] = {
+            "name": text(command[0]) if command else None,
+            "host": text(_dict(metadata, "node").get("hostname")),
+        }
+        for agent in self._agents.values():
+            number = integer(agent.get("node_id"))
+            if agent.get("type") == GPU and number is not None and 0 <= number < 2**31:
+                self._rows.describe("device", process=self._process, device=number, **_card(agent))
+        labels = {label(n): label(v) for n, v in metadata.items() if n not in PRIVATE}
+        counts = {n: len(_list(self._tool, n)) for n in ("code_objects", "kernel_symbols", "host_functions")}
+        return labels | {n: str(count) for n, count in counts.items() if count}
+
+
+def _dict(value: Any, name: str) -> dict[str, Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _records(value: Any, name: str) -> list[dict[str, Any]]:
+    return [record if isinstance(record, dict) else {} for record in _list(value, name)]
+
+
+def _handle(value: Any) -> int | None:
+    """A number, or the one that a member like `{"handle": 16}` wraps."""
+    if isinstance(value, dict):
+        value = value.get("handle", value.get("value"))
+    return integer(value)
+
+
+def _correlation(record: Record) -> int | None:
+    return integer(_dict(record, "correlation_id").get("internal"))
+
+
+def _shape(dispatch: Record) -> dict[str, int | None]:
+    """Blocks of the grid and threads of a block; rocprofv3 gives the grid in threads."""
+    shape: dict[str, int | None] = {}
+    for axis in "xyz":
+        threads, block = (integer(_dict(dispatch, name).get(axis)) for name in ("grid_size", "workgroup_size"))
+        shape[f"block_{axis}"] = block
+        shape[f"grid_{axis}"] = None if threads is None or not block else -(-threads // block)
+    return shape
+
+
+def _card(agent: Record) -> dict[str, Any]:
+    banks = [integer(bank.get("size_in_bytes")) or 0 for bank in _records(agent, "mem_banks")]
+    clock = integer(agent.get("max_engine_clk_fcompute"))
+    used = {
+        "size",
+        "id",
+        "type",
+        "name",
+        "product_name",
+        "vendor_name",
+        "cu_count",
+        "max_engine_clk_fcompute",
+        "node_id",
+    }
+    return {
+        "name": text(agent.get("product_name")),
+        "vendor": (text(agent.get("vendor_name")) or "amd").lower(),
+        "architecture": text(agent.get("name")),
+        "compute_units": integer(agent.get("cu_count")),
+        "memory_bytes": sum(banks) or None,
+        "clock_hz": clock * 10**6 if clock else None,
+        "args": arguments({n: v for n, v in agent.items() if n not in used and isinstance(v, int | str)}),
+    }

@@ -1,0 +1,193 @@
+"""Chrome JSON that rpd2tracing makes of an RPD file of rocmProfileData (AMD).
+
+Calls and markers of the host, kernels, copies and fills of the devices, counters; times are whole microseconds. An RPD
+file keeps a marker as one of the calls: it is a row of `api` here too, of kind `marker`, and a range as well; the
+profiler's own work is of kind `profiler`. The file links calls to device work only by arrows, so no call is named as
+the cause of a kernel.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...store.trace import Facts
+from ..files import TraceFile
+from ..rocprof_elements import Timeline, read_timeline
+from ..rocprof_rows import Rows, arguments, copy_kind, integer, nanoseconds, text
+from ..sink import Sink
+
+__all__ = ["VERSION", "read", "recognises"]
+
+VERSION = 1
+
+BEGINNING = re.compile(rb'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*\{\s*\}\s*(,|\])')
+OWN = re.compile(
+    rb'"name"\s*:\s*"(process|thread)_sort_index"\s*,\s*"ph"\s*:\s*"M"\s*,\s*"pid"\s*:\s*"'
+    rb'|"ph"\s*:\s*"X"\s*,\s*"args"\s*:\s*\{\s*"desc"\s*:'
+)
+LANE = re.compile(r"GPU(-?\d+)")
+KERNEL, FILL = "KernelExecution", "FillBuffer"
+OWN_WORK = re.compile(r"\w+::writeRows|rpdflush|hcc_activity_callback")
+FRAME = "UserMarker frame"
+GLOBAL_COUNTER = "Allocated Memory"
+USED = frozenset({"pid", "tid", "name", "ph", "ts", "dur", "args"})
+
+
+def recognises(file: TraceFile) -> bool:
+    """Whether it is a list whose first element is empty, followed by lanes or events as rpd2tracing writes them."""
+    return BEGINNING.match(file.head) is not None and OWN.search(file.head) is not None
+
+
+def read(file: TraceFile, sink: Sink) -> Facts:
+    """Hands every event to the sink and returns the facts; `UnreadableFile` for damage before the first event."""
+    rows = Rows(sink)
+    timeline = read_timeline(file, rows)
+    _Reading(rows, timeline).read()
+    rows.close()
+    return Facts(format="rpd-json", producer="rocmProfileData rpd2tracing")
+
+
+class _Reading:
+    """One file on its way to the sink."""
+
+    def __init__(self, rows: Rows, timeline: Timeline) -> None:
+        self._rows, self._events = rows, timeline.events
+        named = [e for e in self._events if e.get("ph") == "M" and isinstance(e.get("args"), dict)]
+        self._devices = {
+            pid
+            for e in named
+            if e.get("name") == "process_name" and LANE.fullmatch(str(e["args"].get("name")))
+            if (pid := integer(e.get("pid"))) is not None
+        }
+        self._devices |= {integer(e.get("pid")) or 0 for e in self._events if _description(e) in (KERNEL, FILL)}
+        self._used: set[int] = set()
+
+    def read(self) -> None:
+        """Writes all events: those of the host first, since they name the process."""
+        on_device = [e for e in self._events if e.get("ph") != "M" and self._lane(e) in self._devices]
+        for event in self._events:
+            if event.get("ph") in ("X", "i") and self._lane(event) not in self._devices:
+                self._call(event)
+        self._process = self._rows.only_process()
+        for event in on_device:
+            if event.get("ph") == "X":
+                self._work(event)
+        for event in self._events:
+            phase = event.get("ph")
+            if phase == "M":
+                self._name(event)
+            elif phase == "C":
+                self._counter(event)
+            elif phase in ("s", "t", "f"):
+                self._flow(event)
+            elif phase not in ("X", "i") or (phase == "i" and self._lane(event) in self._devices):
+                self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
+        for device in sorted(self._used):
+            self._rows.describe("device", process=self._process, device=device, vendor="amd")
+
+    @staticmethod
+    def _lane(event: Mapping[str, Any]) -> int | None:
+        return integer(event.get("pid"))
+
+    def _call(self, event: Mapping[str, Any]) -> None:
+        name, description = text(event.get("name")), _description(event)
+        marker = event.get("ph") == "i" or (description is not None and description == name)
+        shared = {"process": self._lane(event), "thread": integer(event.get("tid")), **_times(event), "name": name}
+        said = None if marker else description
+        kind = "marker" if marker else "profiler" if OWN_WORK.fullmatch(name or "") else "runtime"
+        kind = "driver" if (name or "").startswith("hsa_") else kind
+        if event.get("ph") == "X":
+            self._rows.add("api", event, **shared, kind=kind, args=arguments({"desc": said, **_rest(event)}))
+        if marker:
+            kind = "mark" if event.get("ph") == "i" else "annotation"
+            self._rows.add("range", event, **shared, kind=kind, domain="UserMarker", args=arguments(_rest(event)))
+
+    def _work(self, event: Mapping[str, Any]) -> None:
+        name, description = text(event.get("name")), _description(event) or ""
+        device = self._lane(event)
+        shared = {"process": self._process, "device": device, "stream": integer(event.get("tid")), **_times(event)}
+        if device is not None and abs(device) < 2**31:
+            self._used.add(device)
+        if description == KERNEL:
+            self._rows.add("kernel", event, **shared, name=name, args=arguments(_rest(event)))
+        elif kind := copy_kind(description):
+            said = {"name": None if name == description else name, **_rest(event)}
+            self._rows.add("copy", event, **shared, kind=kind, args=arguments(said))
+        elif description == FILL:
+            self._rows.add("fill", event, **shared, args=arguments(_rest(event)))
+        else:  # a marker drawn over the device work it covers, or an operation of the runtime that is no work (Task)
+            kind = "device_annotation" if description.startswith(FRAME) else "operation"
+            said = {"desc": description, **_rest(event)}
+            self._rows.add("range", event, **shared, name=name, kind=kind, args=arguments(said))
+
+    def _counter(self, event: Mapping[str, Any]) -> None:
+        name, values = text(event.get("name")), event.get("args")
+        lane = self._lane(event)
+        device = None if name == GLOBAL_COUNTER or lane is None or abs(lane) >= 2**31 else lane
+        if not isinstance(values, dict) or not values:
+            self._rows.other("C", event, nanoseconds(event.get("ts")))
+            return
+        for key, value in values.items():
+            self._rows.add(
+                "counter",
+                event,
+                process=self._process,
+                device=device,
+                name=name if len(values) == 1 else f"{name}.{key}",
+                time_ns=nanoseconds(event.get("ts")),
+                value=_fraction(value),
+                unit="bytes" if name == GLOBAL_COUNTER else None,
+            )
+
+    def _flow(self, event: Mapping[str, Any]) -> None:
+        lane = self._lane(event)
+        on_device = lane in self._devices
+        self._rows.add(
+            "flow",
+            event,
+            process=self._process if on_device else lane,
+            track=integer(event.get("tid")),
+            time_ns=nanoseconds(event.get("ts")),
+            kind=text(event.get("cat")) or "flow",
+            id=integer(event.get("id")),
+            phase=event.get("ph"),
+            args=arguments({"device": str(lane) if on_device else None, "bp": event.get("bp")}),
+        )
+
+    def _name(self, event: Mapping[str, Any]) -> None:
+        said, kind, lane = event.get("args"), event.get("name"), self._lane(event)
+        if kind == "thread_name" and lane is not None and isinstance(said, dict):
+            self._rows.add(
+                "track",
+                event,
+                process=lane,
+                track=integer(event.get("tid")),
+                name=text(said.get("name")),
+                kind="thread",
+            )
+        elif kind not in ("process_name", "process_sort_index", "thread_sort_index"):
+            self._rows.other("M", event)
+
+
+def _description(event: Mapping[str, Any]) -> str | None:
+    said = event.get("args")
+    return text(said.get("desc")) if isinstance(said, dict) else None
+
+
+def _rest(event: Mapping[str, Any]) -> dict[str, Any]:
+    """What rpd2tracing does not write, in case another tool added to the file."""
+    said = event.get("args")
+    more = {k: v for k, v in said.items() if k != "desc"} if isinstance(said, dict) else {"args": said}
+    return {k: v for k, v in event.items() if k not in USED and (k, v) != ("s", "p")} | more
+
+
+def _times(event: Mapping[str, Any]) -> dict[str, int | None]:
+    start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur", 0))
+    return {"start_ns": start, "end_ns": None if start is None or duration is None else start + duration}
+
+
+def _fraction(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

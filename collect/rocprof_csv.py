@@ -1,0 +1,66 @@
+"""The CSV tables of rocprof and rocprofv3: a row of names, then a row an event; texts in double quotes."""
+
+import csv
+from collections.abc import Iterable, Iterator
+
+from .rocprof_rows import Rows
+
+__all__ = ["header_of", "read_table"]
+
+
+def header_of(head: bytes) -> tuple[str, ...]:
+    """The names in the first line; empty where that is no line of CSV."""
+    line = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    if b"\0" in line or len(line) > 1 << 16:
+        return ()
+    try:
+        return tuple(next(csv.reader([line.decode().strip()]), ()))
+    except (UnicodeDecodeError, csv.Error):
+        return ()
+
+
+def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
+    """The rows by name of column. A row that is torn, or has another number of values, goes to `other`."""
+    lines = csv.reader(_lines(blocks, rows))
+    header: list[str] | None = None
+    while True:
+        try:
+            values = next(lines, None)
+        except csv.Error as error:
+            rows.sink.note("lost-line", "lines that are no CSV: left out", example=str(error))
+            continue
+        if values is None:
+            return
+        if header is None:
+            header = values
+        elif len(values) == len(header):
+            yield dict(zip(header, values, strict=True))
+        elif values:
+            line = ",".join(values)
+            rows.sink.note("damaged", "lines that are no row of the table: kept in `other`", example=line[:120])
+            rows.other("damaged", line)
+
+
+def _lines(blocks: Iterable[bytes], rows: Rows) -> Iterator[str]:
+    """The lines, their line ends kept; bytes that are not UTF-8 become the replacement character, and are counted."""
+    rest, first = b"", True
+    for block in blocks:
+        if first:
+            block, first = block.removeprefix(b"\xef\xbb\xbf"), False
+        *whole, rest = (rest + block).split(b"\n")
+        for line in whole:
+            yield _text(line, rows) + "\n"
+    if rest:
+        rows.sink.note(
+            "unterminated", "the last line has no line end: where it is cut off, its last value is too short"
+        )
+        yield _text(rest, rows)
+
+
+def _text(line: bytes, rows: Rows) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        meaning = "bytes that are not UTF-8: each read as the replacement character"
+        rows.sink.note("invalid-utf8", meaning)
+        return line.decode(errors="replace")

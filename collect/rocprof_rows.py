@@ -1,0 +1,160 @@
+"""Rows made one at a time from the text outputs of AMD's profilers, whose records vary from release to release."""
+
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from ..store.tables import TABLES
+from .jsonrepair import text_of
+from .sink import Sink
+
+__all__ = ["Rows", "arguments", "copy_kind", "integer", "label", "nanoseconds", "text"]
+
+PIECE = 65_536
+FARTHEST = 2**62
+WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
+MICROSECONDS = re.compile(r"-?[0-9]{1,16}(\.[0-9]{1,9})?")
+DIRECTION = re.compile(r"(host|device|peer)_?to_?(host|device|peer)", re.IGNORECASE)
+REQUIRED = {name: [(c.name, str(c.type)) for c in table.columns if c.required] for name, table in TABLES.items()}
+
+
+class Rows:
+    """Collects rows for a sink; a row that lacks what its table requires goes to `other`, whole, and is counted."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+        self.processes: dict[int, dict[str, Any]] = {}
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, table: str, source: Mapping[str, Any], /, **values: Any) -> None:
+        """Appends a row; `source` is the record it was made from. Numbers that do not fit their column become null."""
+        for name, kind in REQUIRED[table]:
+            if not _fits(values.get(name), kind):
+                meaning = "records without a time, a place or a size that can be: kept in `other`"
+                self.sink.note("incomplete", meaning, example=f"{table}: {name} of {arguments(source)}"[:200])
+                self.other(table, source)
+                return
+        self.processes.setdefault(values["process"], {})
+        self._append(table, values)
+
+    def other(self, kind: str, source: Any, time_ns: int | None = None) -> None:
+        """Keeps a record as it stood in the file."""
+        record = _json(source)
+        self._append("other", {"time_ns": time_ns if _fits(time_ns, "int64") else None, "kind": kind, "json": record})
+
+    def describe(self, table: str, **values: Any) -> None:
+        """Appends a row of an identity table, whose process becomes one of the trace."""
+        self.processes.setdefault(values["process"], {})
+        self._append(table, values)
+
+    def only_process(self) -> int:
+        """The process of records that name none: the one of the file, or 0 where there are several or none."""
+        return next(iter(self.processes)) if len(self.processes) == 1 else 0
+
+    def close(self) -> None:
+        """Hands over what is left, and the processes: 0 stands for one that the file does not name."""
+        for process, facts in sorted(self.processes.items()):
+            self._append("process", {"process": process, "pid": process or None, **facts})
+        for table in list(self._rows):
+            self._write(table)
+
+    def _append(self, table: str, values: dict[str, Any]) -> None:
+        rows = self._rows.setdefault(table, [])
+        rows.append(values)
+        if len(rows) >= PIECE:
+            self._write(table)
+
+    def _write(self, table: str) -> None:
+        rows = self._rows.pop(table)
+        columns = {name for row in rows for name in row}
+        schema = TABLES[table].schema
+        self.sink.write(table, {n: self._column([row.get(n) for row in rows], schema.field(n).type) for n in columns})
+
+    def _column(self, values: list[Any], kind: pa.DataType) -> pa.Array:
+        try:
+            return pa.array(values, kind)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
+            if pa.types.is_string(kind):
+                return pa.array([None if value is None else _clean(str(value)) for value in values], kind)
+            kept = [value if value is None or _fits(value, str(kind)) else None for value in values]
+            lost = sum(a is not None and b is None for a, b in zip(values, kept, strict=True))
+            self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=lost)
+            return pa.array(kept, kind)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "int64":
+        return type(value) is int and -FARTHEST < value < FARTHEST
+    if kind == "int32":
+        return type(value) is int and -(2**31) < value < 2**31
+    return isinstance(value, str if kind == "string" else float)
+
+
+def _clean(value: str) -> str:
+    """The text without halves of characters, which cannot be written."""
+    return value.encode("utf-8", "replace").decode()
+
+
+def _json(value: Any) -> str:
+    try:
+        return _clean(json.dumps(value, ensure_ascii=False))
+    except TypeError:  # a number with a fraction, which `text_of` writes as it was
+        return _clean(text_of(value))
+    except RecursionError:
+        return '"nested too deeply"'
+
+
+def arguments(values: Mapping[str, Any]) -> str | None:
+    """The values that say something (neither empty nor zero) as a JSON object; null when none does."""
+    said = {name: value for name, value in values.items() if value and value != "0"}
+    return _json(said) if said else None
+
+
+def label(value: Any) -> str:
+    """The value as the facts of a trace hold it: text as it is, anything else as JSON."""
+    return _clean(value if isinstance(value, str) else _json(value))
+
+
+def integer(value: Any) -> int | None:
+    """A whole number given as one, as decimal digits or as hexadecimal digits after 0x; null for anything else."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, str):
+        return None
+    if value.isascii() and value.isdecimal() and len(value) < 20:  # nearly all: no need to match a pattern
+        return int(value)
+    if WHOLE.fullmatch(value):
+        return int(value)
+    return int(value, 16) if HEXADECIMAL.fullmatch(value) else None
+
+
+def nanoseconds(microseconds: Any) -> int | None:
+    """Microseconds, as a number or as text, in nanoseconds: exact from the decimal digits, what is finer cut off."""
+    if isinstance(microseconds, str):
+        if not MICROSECONDS.fullmatch(microseconds):
+            return None
+        microseconds = Decimal(microseconds)
+    if type(microseconds) is int:
+        return microseconds * 1000
+    if not isinstance(microseconds, Decimal) or not microseconds.is_finite() or abs(microseconds) > 10**16:
+        return None
+    return int(microseconds * 1000)
+
+
+def text(value: Any) -> str | None:
+    """The value where it is a text that is not empty."""
+    return _clean(value) if isinstance(value, str) and value else None
+
+
+def copy_kind(name: str) -> str | None:
+    """The direction that a name like CopyHostToDevice or MEMORY_COPY_HOST_TO_DEVICE tells."""
+    found = DIRECTION.search(name)
+    if not found:
+        return None
+    ends = (found[1][0].upper(), found[2][0].upper())
+    return "PtoP" if "P" in ends else "to".join(ends)

@@ -1,0 +1,254 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.collect.amd_databases import Told, damaged, read
+from tracelode.collect.files import open_file
+from tracelode.collect.ingest import read as ingest
+from tracelode.collect.readers import rocprofv3_json
+from tracelode.store.archive import Archive
+from tracelode.store.errors import UnreadableFile
+from tracelode.store.facts import facts
+
+Record = dict[str, Any]
+KINDS = [
+    {"kind": "NONE", "operations": []},
+    {"kind": "HIP_RUNTIME_API", "operations": ["hipFree", "hipLaunchKernel"]},
+    {"kind": "MEMORY_COPY", "operations": ["MEMORY_COPY_NONE", "MEMORY_COPY_HOST_TO_DEVICE"]},
+    {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxRangePushA"]},
+    {"kind": "MEMORY_ALLOCATION", "operations": ["MEMORY_ALLOCATION_ALLOCATE", "MEMORY_ALLOCATION_FREE"]},
+]
+AGENTS = [
+    {"id": {"handle": 500}, "type": 1, "node_id": 0, "name": "EPYC"},
+    {
+        "id": {"handle": 501},
+        "type": 2,
+        "node_id": 2,
+        "name": "gfx950",
+        "product_name": "MI350X",
+        "cu_count": 256,
+        "vendor_name": "AMD",
+        "max_engine_clk_fcompute": 2400,
+        "simd_count": 4,
+        "mem_banks": [{"size_in_bytes": 1000}, {"size_in_bytes": 24}],
+    },
+]
+SYMBOL = {
+    "kernel_id": 8,
+    "kernel_name": "_Z4gemmPf.kd",
+    "formatted_kernel_name": "gemm(float*)",
+    "arch_vgpr_count": 92,
+    "accum_vgpr_count": 4,
+    "sgpr_count": 112,
+}
+DISPATCH = {
+    "size": 72,
+    "agent_id": {"handle": 501},
+    "queue_id": {"handle": 16},
+    "kernel_id": 8,
+    "dispatch_id": 1,
+    "private_segment_size": 0,
+    "group_segment_size": 640,
+    "workgroup_size": {"x": 64, "y": 2, "z": 1},
+    "grid_size": {"x": 1000, "y": 4, "z": 1},
+}
+
+
+def record(kind: int, operation: int, start: int, end: int, correlation: int = 33, **more: Any) -> Record:
+    ids = {"internal": correlation, "external": 0}
+    head = {"size": 1, "kind": kind, "operation": operation, "thread_id": 71, "correlation_id": ids}
+    return {**head, "start_timestamp": start, "end_timestamp": end, **more}
+
+
+KERNEL = record(11, 2, 1000, 1400, dispatch_info=DISPATCH, stream_id={"handle": 5})
+
+
+def tool(called: Record | None = None, strings: Record | None = None, **buffered: list[Record]) -> str:
+    value = {
+        "metadata": {"pid": 70, "node": {"hostname": "box"}, "command": ["train", "-u"], "env": {"KEY": "secret"}},
+        "agents": AGENTS,
+        "counters": [{"id": {"handle": 3}, "name": "SQ_WAVES"}],
+        "strings": {"buffer_records": KINDS, **(strings or {})},
+        "code_objects": [{}, {}],
+        "kernel_symbols": [SYMBOL],
+        "callback_records": called or {},
+        "buffer_records": buffered,
+    }
+    return json.dumps({"rocprofiler-sdk-tool": [value]}, indent=1)
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Callable[..., Told]:
+    def tell(content: str) -> Told:
+        path = tmp_path / "70_results.json"
+        path.write_text(content)
+        return read(rocprofv3_json, path, tmp_path)
+
+    return tell
+
+
+def test_a_kernel_is_read_with_its_symbol_and_linked_to_its_call(tell: Callable[..., Told]) -> None:
+    told = tell(tool(kernel_dispatch=[KERNEL], hip_api=[record(1, 1, 900, 950)]))
+    assert told["kernel"] == [
+        {
+            "process": 70,
+            "device": 2,
+            "stream": 16,
+            "start_ns": 1000,
+            "end_ns": 1400,
+            "name": "gemm(float*)",
+            "grid_x": 16,
+            "grid_y": 2,
+            "grid_z": 1,
+            "block_x": 64,
+            "block_y": 2,
+            "block_z": 1,
+            "registers": 92,
+            "shared_bytes": 640,
+            "correlation": 33,
+            "launch": 0,
+            "launch_ns": 900,
+            "launch_thread": 71,
+            "args": '{"kernel_id": 8, "dispatch_id": 1, "stream_id": 5, "accum_vgpr_count": 4, "sgpr_count": 112, '
+            '"thread_id": 71}',
+        }
+    ]
+    assert [(r["name"], r["kind"], r["thread"], r["correlation"]) for r in told["api"]] == [
+        ("hipLaunchKernel", "runtime", 71, 33)
+    ]
+    assert told["device"] == [
+        {
+            "process": 70,
+            "device": 2,
+            "name": "MI350X",
+            "vendor": "amd",
+            "compute_units": 256,
+            "memory_bytes": 1024,
+            "clock_hz": 2_400_000_000,
+            "architecture": "gfx950",
+            "args": '{"simd_count": 4}',
+        }
+    ]
+    assert told["process"] == [{"process": 70, "pid": 70, "name": "train", "host": "box"}]
+    assert told.facts.host == "box"
+    assert told.facts.labels == {"command": '["train", "-u"]', "code_objects": "2", "kernel_symbols": "1"}
+
+
+def test_copies_have_their_size_and_the_agent_they_go_to(tell: Callable[..., Told]) -> None:
+    ends = {"src_agent_id": {"handle": 500}, "dst_agent_id": {"handle": 501}}
+    told = tell(tool(memory_copy=[record(2, 1, 10, 20, bytes=4096, **ends)]))
+    assert told["copy"] == [
+        {
+            "process": 70,
+            "device": 2,
+            "stream": 0,
+            "start_ns": 10,
+            "end_ns": 20,
+            "kind": "HtoD",
+            "bytes": 4096,
+            "correlation": 33,
+            "args": '{"thread_id": 71}',
+        }
+    ]
+
+
+def test_markers_have_the_text_of_the_program(tell: Callable[..., Told]) -> None:
+    texts = {"marker_api": [{"key": 4, "value": "step"}]}
+    told = tell(tool(strings=texts, marker_api=[record(3, 1, 10, 20, 4), record(3, 0, 12, 12, 5)]))
+    assert [(r["name"], r["kind"], r["domain"], r.get("args")) for r in told["range"]] == [
+        ("step", "annotation", "MARKER_CORE_API", '{"operation": "roctxRangePushA"}'),
+        ("roctxMarkA", "mark", "MARKER_CORE_API", None),
+    ]
+
+
+def test_an_allocation_and_its_release_are_one_life(tell: Callable[..., Told]) -> None:
+    place = {"agent_id": {"handle": 501}, "address": {"handle": 16}, "allocation_size": 64}
+    freed = record(4, 1, 30, 32, agent_id={"handle": 0}, address={"handle": 16}, allocation_size=0)
+    (life,) = tell(tool(memory_allocation=[record(4, 0, 10, 12, **place), freed]))["allocation"]
+    life.pop("args")
+    assert life == {
+        "process": 70,
+        "device": 2,
+        "kind": "device",
+        "address": 16,
+        "bytes": 64,
+        "birth_ns": 10,
+        "death_ns": 32,
+        "thread": 71,
+    }
+
+
+def test_kernels_run_for_their_counters_are_ranges(tell: Callable[..., Told]) -> None:
+    data = record(0, 0, 100, 140, dispatch_info=DISPATCH)
+    counted = {"dispatch_data": data, "records": [{"counter_id": {"handle": 3}, "value": 16384.5}]}
+    told = tell(tool({"counter_collection": [counted]}))
+    assert told["counter"] == [{"process": 70, "device": 2, "name": "SQ_WAVES", "time_ns": 100, "value": 16384.5}]
+    assert [(r["name"], r["kind"], r["start_ns"], r["end_ns"]) for r in told["range"]] == [
+        ("gemm(float*)", "counted_kernel", 100, 140)
+    ]
+    assert "kernel" not in told.tables
+
+
+def test_records_that_nobody_knows_go_to_other_whole(tell: Callable[..., Told]) -> None:
+    fault = record(30, 0, 55, 60, address=0)
+    torn = {**KERNEL, "start_timestamp": "soon"}
+    told = tell(tool(kfd_page_fault=[fault], kernel_dispatch=[torn, KERNEL]))
+    assert [(r["kind"], r.get("time_ns"), json.loads(r["json"])) for r in told["other"]] == [
+        ("kfd_page_fault", 55, fault),
+        ("kernel", None, torn),
+    ]
+    assert len(told["kernel"]) == 1
+    assert told.counts() == {"incomplete": 1, "no-launch": 1}
+
+
+def test_a_file_that_is_cut_off_is_unreadable(tell: Callable[..., Told]) -> None:
+    with pytest.raises(UnreadableFile, match=r"70_results\.json: JSON that is cut off or damaged at character \d+"):
+        tell(tool(kernel_dispatch=[KERNEL])[:-30])
+
+
+@pytest.mark.parametrize(
+    "odd", ["[" * 3000, '"\\ud800"', "1e999", "-1", "123456789012345678901234", "null", "[]", "NaN", "true"]
+)
+@pytest.mark.parametrize(
+    "member", ["start_timestamp", "grid_size", "hostname", "dispatch_info", "formatted_kernel_name"]
+)
+def test_odd_values_do_no_harm(odd: str, member: str, tmp_path: Path) -> None:
+    head, _, rest = tool(kernel_dispatch=[KERNEL]).partition(f'"{member}": ')
+    _, end = json.JSONDecoder().raw_decode(rest)
+    path = tmp_path / "results.json"
+    path.write_text(f'{head}"{member}": {odd}{rest[end:]}')
+    try:
+        trace, _ = ingest(path, Archive(tmp_path / "archive"))
+    except UnreadableFile as error:
+        assert odd.startswith("[[") and "results.json" in error.message
+    else:
+        assert trace.has("kernel") or trace.has("other")
+
+
+def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(tool(kernel_dispatch=[KERNEL], hip_api=[record(1, 1, 900, 950)]))
+    for at, content in enumerate(damaged(path, 20)):
+        file = tmp_path / f"damaged{at}.json"
+        file.write_bytes(content)
+        if not rocprofv3_json.recognises(open_file(file)):
+            continue
+        try:
+            read(rocprofv3_json, file, tmp_path / str(at))
+        except UnreadableFile as error:
+            assert file.name in error.message
+
+
+@pytest.mark.corpus
+def test_the_facts_of_real_files_are_those_worked_out_by_hand(corpus: Path, tmp_path: Path) -> None:
+    truth = json.loads((corpus / "TRUTH.json").read_text())
+    files = {name: wanted for name, wanted in truth.items() if name.startswith("rocprofv3-json/")}
+    assert files
+    for name, wanted in files.items():
+        trace, _ = ingest(corpus / name, Archive(tmp_path / "real"))
+        found = json.loads(json.dumps(facts(trace)))
+        assert found == {key: value if wanted[key] is None else wanted[key] for key, value in found.items()}, name
+        assert not trace.has("other")
