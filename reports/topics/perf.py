@@ -154,11 +154,11 @@ def _iterations(found: Finding) -> tuple[Block, ...]:
         Column("process", "Process", "id"),
         Column("iteration", "Iteration", "id"),
         Column("duration_ns", "Duration", "ns"),
-        Column("wait_ns", "Wait before it", "ns"),
-        Column("ratio", "Times the median", "ratio"),
         Column("mark", "Remark"),
         Column("more_of", "More of"),
         Column("more_ns", "By", "ns"),
+        Column("wait_ns", "Wait before it", "ns"),
+        Column("ratio", "Times the median", "ratio"),
         Column("operations", "Operations", "count"),
     )
     pictures = [
