@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 VERSION = 1
 NEEDS = ()
 
-MARKS = """
-select process, start_ns
-from range
-where kind in ('annotation', 'nvtx') and regexp_matches(name, '^(profilerstep|step|iteration|iter)[#_: ]*\\d+$', 'i')
-order by process, start_ns
-"""
+STEP = "regexp_matches(name, '^(profilerstep|step|iteration|iter)[#_: ]*\\d+$', 'i')"
+MARKS = {
+    "range": f"select process, start_ns from range where kind in ('annotation', 'nvtx') and {STEP}",
+    "op": f"select process, start_ns from op where {STEP}",  # where PyTorch had its steps until 2021
+}
+"""SQL: the starts of annotated steps, by the table that may hold them."""
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
@@ -61,9 +61,12 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 
 def _marks(trace: Trace) -> dict[int, npt.NDArray[np.int64]]:
     """The starts of annotated steps by process, on the clock of launches."""
-    if not trace.has("range"):
+    there = [query for name, query in MARKS.items() if trace.has(name)]
+    if not there:
         return {}
-    parts = trace.sql(MARKS).partition_by("process", maintain_order=True)
+    parts = trace.sql(" union all ".join(there) + " order by process, start_ns").partition_by(
+        "process", maintain_order=True
+    )
     return {int(part["process"][0]): part["start_ns"].to_numpy() for part in parts}
 
 
