@@ -13,7 +13,7 @@ from ..store.trace import Trace
 from .files import open_file, reader_of
 from .sink import Sink
 
-__all__ = ["Outcome", "is_known", "read", "read_all"]
+__all__ = ["Outcome", "known", "read", "read_all"]
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple
     """
     file = open_file(Path(path))
     name, reader = reader_of(file)
-    known = archive.find(file.path, name, reader.VERSION)
-    if known is not None:
-        return known, False
+    there = archive.find(file.path, name, reader.VERSION)
+    if there is not None:
+        return there, False
     status = file.path.stat()
     with archive.stage() as staging:
         sink = Sink(staging)
@@ -72,13 +72,12 @@ def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple
             sink.note("no-events", "the file is a trace but holds no event")
         notes = sink.finish()
         source = Source(str(absolute(file.path)), status.st_size, status.st_mtime_ns, name, reader.VERSION)
-        there = {m.id for m in archive.manifests()}
-        trace = archive.commit(staging, id=file.sha256, source=source, facts=facts, notes=notes, run=run)
-        return trace, trace.id not in there
+        new = not archive.holds(file.sha256)
+        return archive.commit(staging, id=file.sha256, source=source, facts=facts, notes=notes, run=run), new
 
 
-def is_known(path: str | Path, archive: Archive) -> bool:
-    """Whether reading the file into that archive would change nothing; raises as `read` does."""
+def known(path: str | Path, archive: Archive) -> Trace | None:
+    """The trace that reading the file into that archive would give without reading it; raises as `read` does."""
     file = open_file(Path(path))
     name, reader = reader_of(file)
-    return archive.find(file.path, name, reader.VERSION) is not None
+    return archive.find(file.path, name, reader.VERSION)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..collect.ingest import is_known, read
+from ..collect.ingest import known, read
 from ..store.archive import Archive
 from ..store.errors import Error
 from ..store.trace import Trace
@@ -95,8 +95,10 @@ def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
     path = Path(trace)
     archive = Archive(archive_path)
     if path.exists() or "/" in trace or "." in trace:
-        if not is_known(path, archive):
-            archive = cache_archive()
+        there = known(path, archive)
+        if there is not None:
+            return there, archive
+        archive = cache_archive()
         with patience(f"reading {path.name}"):
             return read(path, archive)[0], archive
     if not archive.path.is_dir():

@@ -4,6 +4,7 @@
     traces/<trace id>/manifest.json                  commit record: files with sha256 and rows, facts, notes, labels
     traces/<trace id>/<table>.parquet                immutable
     derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable
+    sources/<hash of path, size, time, reader>       id of the trace a file gave, so that it is not read again
     catalog.duckdb                                   commented views for SQL clients, rebuildable
     .staging/                                        what is being written
 
@@ -99,10 +100,21 @@ class Archive:
         return self._trace(self._manifest(found[0]))
 
     def find(self, path: Path, reader: str, version: int) -> Trace | None:
-        """The trace that this very file (path, size, time) gave to that reader, without reading the file."""
+        """The trace that this very file (path, size, time) gave to that reader, without reading the file.
+
+        One look at `sources/`, however many traces there are.
+        """
         status = path.stat()
         wanted = Source(str(absolute(path)), status.st_size, status.st_mtime_ns, reader, version)
-        return next((self._trace(m) for m in self.manifests() if m.source == wanted), None)
+        try:
+            folder = self.path / "traces" / self._remembered(wanted).read_text()
+        except FileNotFoundError:
+            return None
+        return self._trace(self._manifest(folder)) if folder.is_dir() and self._read_by(folder, wanted) else None
+
+    def holds(self, id: str) -> bool:
+        """Whether a trace of that whole id is there."""
+        return (self.path / "traces" / id).is_dir()
 
     @contextmanager
     def stage(self) -> Generator[Staging]:
@@ -131,8 +143,10 @@ class Archive:
             staging.write_text("manifest.json", json.dumps(asdict(manifest), indent=1, sort_keys=True) + "\n")
             target = self.path / "traces" / id
             if target.exists() and self._read_by(target, source):
-                return self._trace(self._manifest(target))
-            self._publish(staging.path, target)
+                manifest = self._manifest(target)
+            else:
+                self._publish(staging.path, target)
+            self._put(self._remembered(source), id)
             return self._trace(manifest)
 
     def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any]) -> Trace:
@@ -209,13 +223,20 @@ class Archive:
             )
 
     def _create(self) -> None:
-        for name in ("traces", "derived", ".staging"):
+        for name in ("traces", "derived", "sources", ".staging"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
-        marker = self.path / "archive.toml"
-        if not marker.exists():
-            temporary = self.path / ".staging" / f"{uuid.uuid4().hex}.toml"
-            temporary.write_text(f"format = {FORMAT}\n")
-            temporary.replace(marker)
+        if not (self.path / "archive.toml").exists():
+            self._put(self.path / "archive.toml", f"format = {FORMAT}\n")
+
+    def _put(self, path: Path, text: str) -> None:
+        """Writes a small file whole or not at all."""
+        temporary = self.path / ".staging" / f"{uuid.uuid4().hex}.text"
+        temporary.write_text(text)
+        temporary.replace(path)
+
+    def _remembered(self, source: Source) -> Path:
+        """The file that holds the id of the trace a source gave."""
+        return self.path / "sources" / hashlib.sha256(json.dumps(asdict(source)).encode()).hexdigest()
 
     def _publish(self, staged: Path, target: Path) -> None:
         """Renames the staged folder into place, whoever else does the same at the same moment."""

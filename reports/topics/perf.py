@@ -161,15 +161,8 @@ def _iterations(found: Finding) -> tuple[Block, ...]:
         Column("ratio", "Times the median", "ratio"),
         Column("operations", "Operations", "count"),
     )
-    pictures = [
-        Chart(
-            f"Duration of each iteration{_of(process, found)}",
-            charts.iteration_series(rows),
-            "Duration over the iterations; dashed: median; band: 10th to 90th percentile; marked: what stands out.",
-            found.sql,
-        )
-        for process, rows in _by_process(found)
-    ]
+    shows = "Duration over the iterations; dashed: median; band: 10th to 90th percentile; marked: what stands out."
+    pictures = _pictures(found, "Duration of each iteration", charts.iteration_series, shows)
     return (*pictures, _table("Iterations", columns, found))
 
 
@@ -182,15 +175,8 @@ def _breakdown(found: Finding) -> tuple[Block, ...]:
         Column("time_ns", "Time", "ns"),
         Column("iteration_ns", "Iteration", "ns"),
     )
-    pictures = [
-        Chart(
-            f"Time of each iteration by state{_of(process, found)}",
-            charts.stacked_time(rows),
-            "Stacked time of each iteration: compute, exposed communication, exposed copy, idle.",
-            found.sql,
-        )
-        for process, rows in _by_process(found)
-    ]
+    shows = "Stacked time of each iteration: compute, exposed communication, exposed copy, idle."
+    pictures = _pictures(found, "Time of each iteration by state", charts.stacked_time, shows)
     return (*pictures, _table("Time of each iteration by state", columns, found))
 
 
@@ -317,11 +303,11 @@ def _is_one(found: Finding, key: str) -> bool:
     return found.rows[key].n_unique() <= 1
 
 
-def _by_process(found: Finding, most: int = 4) -> list[tuple[int, Rows]]:
-    """The rows of each of the first processes; a chart for more would say no more."""
+def _pictures(
+    found: Finding, title: str, draw: Callable[[Rows], Mapping[str, Any]], shows: str, most: int = 4
+) -> list[Chart]:
+    """A chart for each of the first processes; charts of more would say no more."""
     parts: list[pl.DataFrame] = found.rows.partition_by("process", maintain_order=True)[:most]
-    return [(int(part["process"][0]), part.to_dicts()) for part in parts]
-
-
-def _of(process: int, found: Finding) -> str:
-    return f" of process {process}" if not _is_one(found, "process") else ""
+    many = not _is_one(found, "process")
+    of = [f" of process {part['process'][0]}" if many else "" for part in parts]
+    return [Chart(title + one, draw(part.to_dicts()), shows, found.sql) for one, part in zip(of, parts, strict=True)]

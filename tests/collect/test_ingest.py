@@ -80,7 +80,6 @@ def test_killed_at_any_moment_the_trace_is_whole_or_absent(tmp_path: Path) -> No
         assert [len(list(folder.glob(f"traces/{m.id}/*.parquet"))) for m in there] in ([], [whole])
         outcomes.append(len(there))
         shutil.rmtree(folder, ignore_errors=True)
-    assert set(outcomes) <= {0, 1}
     assert 0 in outcomes  # the kills did land within the work
 
 
