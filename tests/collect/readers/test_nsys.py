@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.collect.reading import Row, Tables, Told, read, write
 from tracelode.collect import sqlite
 from tracelode.collect.files import open_file
 from tracelode.collect.readers import nsys
@@ -20,11 +21,7 @@ from tracelode.collect.sink import Sink
 from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
 from tracelode.store.facts import facts
-from tracelode.store.trace import Facts, Note
-
-Row = dict[str, Any]
-Tables = dict[str, list[Row]]
-DECLARED = {int: "INTEGER", str: "TEXT", float: "REAL", bytes: "BLOB"}
+from tracelode.store.trace import Facts
 
 PID, TID = 4100, 4107
 PROCESS = 1 << 48 | PID << 24
@@ -50,51 +47,13 @@ PRODUCER = [
 ]
 
 
-def write(path: Path, tables: Tables) -> Path:
-    """Writes a database; a table's columns are those of its rows, declared as their values are."""
-    path.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path)) as database:
-        for table, rows in tables.items():
-            columns = {name: value for row in reversed(rows) for name, value in row.items() if value is not None}
-            for row in rows:
-                columns |= {name: columns.get(name, 0) for name in row}
-            declared = ", ".join(f'"{name}" {DECLARED[type(value)]}' for name, value in columns.items())
-            database.execute(f'create table "{table}" ({declared or "start INTEGER"})')
-            for row in rows:
-                names = ", ".join(f'"{name}"' for name in row)
-                database.execute(
-                    f'insert into "{table}" ({names}) values ({", ".join("?" * len(row))})', [*row.values()]
-                )
-        database.commit()
-    return path
-
-
-class Told:
-    """What the reader made of a file: tables as rows, notes by kind, facts."""
-
-    def __init__(self, tables: Tables, notes: dict[str, Note], facts: Facts) -> None:
-        self.tables, self.notes, self.facts = tables, notes, facts
-
-    def __getitem__(self, table: str) -> list[Row]:
-        return [{name: value for name, value in row.items() if value is not None} for row in self.tables[table]]
-
-
 @pytest.fixture
 def tell(tmp_path: Path) -> Iterator[Callable[..., Told]]:
     """Reads a file, or tables written into one, as ingest does."""
 
     def tell(source: Path | Tables) -> Told:
         path = source if isinstance(source, Path) else write(tmp_path / "report.sqlite", source)
-        file = open_file(path)
-        assert nsys.recognises(file)
-        with Archive(tmp_path / "archive").stage() as staging:
-            sink = Sink(staging)
-            found = nsys.read(file, sink)
-            notes = {note.kind: note for note in sink.finish()}
-            staging.finish()
-            tables = {p.stem: pq.ParquetFile(p).read().to_pylist() for p in staging.path.glob("*.parquet")}
-        tables.pop("note", None)
-        return Told(tables, notes, found)
+        return read(nsys, path, tmp_path)
 
     yield tell
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.collect.amd_databases import Tables, Told, damaged, packed, read, with_odd_values, write
+from tests.collect.reading import Tables, Told, damaged, packed, read, with_odd_values, write
 from tracelode.collect.files import open_file
 from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import nsys, rocpd, rpd

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.collect.amd_databases import Told, damaged, read
+from tests.collect.reading import Told, damaged, read
 from tracelode.collect.files import open_file
 from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rpd_json

@@ -1,4 +1,4 @@
-"""Small databases as AMD's profilers write them, and what a reader makes of them, for the tests of both formats."""
+"""Small databases written for a test, and what a reader makes of a file."""
 
 import gzip
 import random
