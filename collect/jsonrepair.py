@@ -9,6 +9,7 @@ comma too few or too many. A key given twice keeps both values.
 import json
 import re
 from bisect import bisect_left
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -29,17 +30,18 @@ DEEPEST = 200
 LONGEST_MENDED = 1 << 20
 """Texts longer than that are not mended: so much damage holds more than one event."""
 
-_KEY_FOLLOWS = r'\s*"(?:[^"\\]|\\.)*"\s*:'
+_KEY_FOLLOWS = r'\s*"(?:[^"\\]|\\.)*+"\s*:'
 _ENDS_KEY = re.compile(r"\s*:")
 _ENDS_MEMBER = re.compile(rf"\s*(?:,{_KEY_FOLLOWS}|\}}\s*(?:[,}}\]]|$)|,?\s*$)")
 _ENDS_ITEM = re.compile(r'\s*(?:\]|,\s*["\d\-\[{tfnNI]|$)')
 _NEXT_EVENT_MEMBER = re.compile(r'\s*,\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s)"\s*:')
 _ESCAPE = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4}|)')
-_STRING_OR_NON_FINITE = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:inf|nan)\b', re.IGNORECASE | re.DOTALL)
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRING_OR_NON_FINITE = re.compile(r'"(?:[^"\\]|\\.)*+"|-?\b(?:inf|nan)\b', re.IGNORECASE | re.DOTALL)
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9+\-.]+")
 _NON_FINITE = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
 _CLOSER = {"{": "}", "[": "]"}
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def load(raw: bytes) -> tuple[Any, set[str]]:
@@ -60,10 +62,29 @@ def load(raw: bytes) -> tuple[Any, set[str]]:
     for strict, finite in ((True, False), (True, True), (False, True)):
         try:
             value = _decode(_finite(text) if finite else text, faults, strict=strict)
+        except RecursionError as error:  # brackets that seemed to stand in a string
+            raise ValueError("nested too deeply") from error
         except ValueError:
             continue
         return value, faults if strict else faults | {"control-character"}
-    return _decode_mended(text, faults), faults | {"mended"}
+    try:
+        value = _decode_mended(text, faults)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if _too_deep(value):  # brackets that seemed to stand in a string, until its missing quote was mended
+        raise ValueError("nested too deeply")
+    return value, faults | {"mended"}
+
+
+def _too_deep(value: Any) -> bool:
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _members(one)]
+    return bool(level)
+
+
+def _members(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def text_of(value: Any) -> str:
@@ -76,7 +97,7 @@ def text_of(value: Any) -> str:
 
 
 def _quoted(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _ENCODER.encode(value)
 
 
 def _decode(text: str, faults: set[str], *, strict: bool) -> Any:

@@ -27,17 +27,21 @@ __all__ = [
     "RAW",
     "UNUSUAL_BYTES",
     "Strings",
+    "Successors",
     "copy_bytes",
     "find",
-    "gather",
+    "follows",
     "hash_text",
     "intern",
     "jit",
+    "new_successors",
     "read_integer",
     "read_string",
     "read_time",
+    "remember",
     "skip_blank",
     "skip_value",
+    "slot_after",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -348,12 +352,55 @@ def skip_value(buf: Bytes, p: int, n: int) -> tuple[int, int]:
             return (MORE if p >= n else p), odd
 
 
+class Successors(NamedTuple):
+    """What stood between a value and the next one the last time, by a slot for the keys that came before.
+
+    Events of a kind are written alike: where the same text follows again, its key need not be read. `texts` has
+    `LONGEST` bytes for each slot, of which `lengths` are used (0: nothing known); the key, which begins `keys` bytes
+    into the text, has the id `ids` (or less than 0) and the hash `hashes`.
+    """
+
+    texts: Bytes
+    lengths: Ints
+    keys: Ints
+    ids: Ints
+    hashes: Ints
+
+
+LONGEST, SLOTS = 64, 1024
+"""Bytes of a text that is remembered, and how many are."""
+
+
+def new_successors() -> Successors:
+    """Nothing known yet."""
+    numbers = [np.zeros(SLOTS, np.int64) for _ in range(4)]
+    return Successors(np.zeros(SLOTS * LONGEST + PADDING, np.uint8), *numbers)
+
+
 @jit()
-def gather(buf: Bytes, begins: Ints, ends: Ints, to: Bytes, bounds: npt.NDArray[np.int32]) -> None:
-    """Copies pieces of the text to one after the other, and says where each begins and the last ends."""
-    at = 0
-    for i in range(len(begins)):
-        bounds[i] = at
-        copy_bytes(to, at, buf, begins[i], ends[i])
-        at += ends[i] - begins[i]
-    bounds[len(begins)] = at
+def slot_after(path: int, h: int) -> int:
+    """The slot after a key (or another thing that tells what follows), from that of what came before."""
+    return (path * 31 + (h ^ (h >> 32))) & (SLOTS - 1)
+
+
+@jit()
+def follows(s: Successors, slot: int, buf: Bytes, p: int) -> int:
+    """How long the text known for the slot is, if it stands at p; else 0."""
+    length, at = s.lengths[slot], slot * LONGEST
+    end = p + length
+    while p + 8 <= end:
+        if _word(buf, p) != _word(s.texts, at):
+            return 0
+        p, at = p + 8, at + 8
+    if p < end and (_word(buf, p) ^ _word(s.texts, at)) & ((1 << (8 * (end - p))) - 1):
+        return 0
+    return length
+
+
+@jit()
+def remember(s: Successors, slot: int, buf: Bytes, begin: int, key: int, end: int, i: int, h: int) -> None:
+    """Notes what stands at a slot between the end of a value and the next value, and where and what its key is."""
+    if end - begin > LONGEST:
+        return
+    copy_bytes(s.texts, slot * LONGEST, buf, begin, end)
+    s.lengths[slot], s.keys[slot], s.ids[slot], s.hashes[slot] = end - begin, key - begin, i, h

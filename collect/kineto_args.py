@@ -1,29 +1,44 @@
 """The column `args`: JSON objects of what no other column holds, and what is added to them."""
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
 __all__ = ["in_object", "with_member"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
+Texts: TypeAlias = pa.Array | pa.ChunkedArray
 
 
-def with_member(args: pa.Array | pa.ChunkedArray, key: str, texts: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The objects with one more member, given as JSON text, in the rows where that is not null."""
-    args, texts = _whole(args), _whole(texts)
+def with_member(args: Texts, key: str, texts: Texts) -> Texts:
+    """The objects with one more member, given as JSON text, in the rows where that is not null.
+
+    Each pair of an object and a text is joined once: both repeat.
+    """
     if texts.null_count == len(texts):
         return args
+    objects, members = _encoded(args), _encoded(texts)
+    width = len(members.dictionary) + 1
+    codes = (_codes(objects) + 1) * width + _codes(members) + 1
+    pairs = pa.array(codes).dictionary_encode()
+    which = pairs.dictionary.to_numpy()
+    values = _with_member(_chosen(objects, which // width), key, _chosen(members, which % width))
+    indices, missing = pairs.indices.to_numpy(), values.is_null().to_numpy(zero_copy_only=False)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing[indices]), values.fill_null(""))
+
+
+def in_object(key: str, args: Texts) -> pa.Array:
+    """Objects whose only member is the given one; null where that is null."""
+    return _joined(f'{{"{key}": ', _plain(args), "}")
+
+
+def _with_member(args: pa.Array, key: str, texts: pa.Array) -> pa.Array:
     member = _joined(f'"{key}": ', texts, "}")
     open_ended = pc.binary_slice(args.cast(pa.binary()), 0, -1).cast(pa.string())
     return pc.coalesce(_joined(open_ended, ", ", member), _joined("{", member), args)
-
-
-def in_object(key: str, args: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Objects whose only member is the given one; null where that is null."""
-    return _joined(f'{{"{key}": ', _whole(args), "}")
 
 
 def _joined(*parts: pa.Array | str) -> pa.Array:
@@ -37,6 +52,26 @@ def _scalar(text: str) -> pa.Scalar:
     return pa.scalar(text)
 
 
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _encoded(column: Texts) -> pa.DictionaryArray:
+    whole = _whole(column)
+    return whole if isinstance(whole, pa.DictionaryArray) else whole.dictionary_encode()
+
+
+def _plain(column: Texts) -> pa.Array:
+    whole = _whole(column)
+    return whole.dictionary_decode() if isinstance(whole, pa.DictionaryArray) else whole
+
+
+def _whole(column: Texts) -> pa.Array:
     """One array: some functions of Arrow lose rows of columns that have empty chunks."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _codes(column: pa.DictionaryArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The place of each row's text in the dictionary; -1 where null."""
+    return column.indices.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _chosen(column: pa.DictionaryArray, which: Any) -> pa.Array:
+    """The texts with those numbers, 0 being null and 1 the first."""
+    return column.dictionary.take(pa.array(which - 1, mask=which == 0))

@@ -1,4 +1,4 @@
-"""A batch of events as the scanner leaves it: rows of numbers, string ids and leftovers, read back as Arrow columns."""
+"""A batch of events as the scanner leaves it: rows of numbers and string ids by kind, read back as Arrow columns."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,19 +10,24 @@ import pyarrow.compute
 
 from . import kineto_scan as layout
 from .jsonrepair import load, text_of
-from .jsonscan import BEYOND_ASCII, ESCAPED, FULL, PADDING, RAW, Strings, gather, hash_text, intern, read_string
+from .jsonscan import BEYOND_ASCII, ESCAPED, FULL, PADDING, RAW, Strings, hash_text, intern, new_successors, read_string
 from .kineto_record import Record
-from .kineto_vocabulary import CATEGORIES, HOLDS, KEYS, NEEDS, ROLE_OF, ROLES, TYPES, Kind, Role, kind_of
+from .kineto_vocabulary import CATEGORIES, COLUMNS, HOLDS, KEYS, NEEDS, ROLE_OF, ROLES, TYPES, Kind, Role, kind_of
+from .spool import NOTHING
 
-__all__ = ["NOTHING", "Batch", "Rows"]
+__all__ = ["Batch", "Rows"]
 
-ROWS = 32_768
+ROWS = 16_384
+"""Events of a kind that are read before they are written."""
 SPANS = 512
-LEFT = 16 << 20
-STRINGS = 1 << 17
-ARENA = 16 << 20
-NOTHING = np.iinfo(np.int64).min
-"""Stands for null where an array of integers has no mask."""
+LEFT = 1 << 20
+STRINGS = 1 << 16
+ARENA = 4 << 20
+
+WIDTHS = np.array([len(COLUMNS[kind]) for kind in Kind], np.int64)
+PLACES = np.zeros((len(Kind), int(WIDTHS.max())), np.int64)
+for _kind in Kind:
+    PLACES[_kind, : len(COLUMNS[_kind])] = COLUMNS[_kind]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
@@ -41,29 +46,41 @@ class Batch:
         self._ids: dict[tuple[str, bool], int] = {}
         self._fixed: dict[int, str] = {}
         self._texts: pa.Array | None = None
-        self._order: tuple[Ints, Ints] | None = None
         self.scan = self._new_scan()
+        self._forget_strings()
 
     @property
     def count(self) -> int:
         """Events in the batch."""
-        return int(self.scan.at[layout.ROWS])
+        return int(self.scan.counts.sum())
+
+    @property
+    def first_time(self) -> int | None:
+        """The time of the first event of the file that has one, or None."""
+        return int(self.scan.at[layout.FIRST_TIME]) if self.scan.at[layout.TIMED] else None
+
+    @property
+    def full(self) -> Kind:
+        """The kind there is no more room for; OTHER when it is not that which is full."""
+        return Kind(int(self.scan.at[layout.FULL_KIND]))
 
     def empty(self) -> None:
         """Forgets the events; strings stay, until they take half of their room.
 
         The counts of spans and the position are the scanner's own: they are lost then.
         """
-        self._order = None
-        self.scan.at[[layout.ROWS, layout.LEFT_USED]] = 0
+        self.scan.counts[:] = 0
         count = self.scan.strings.used[0]
         if count > self._sizes["strings"] // 2 or self.scan.strings.starts[count] > self._sizes["arena"] // 2:
-            self.scan = self._new_scan()
+            self._forget_strings()
 
     def grow(self) -> None:
         """Doubles all room: for an event that does not fit an empty batch."""
         self._sizes = {name: 2 * size for name, size in self._sizes.items()}
+        first = self.scan.at[[layout.TIMED, layout.FIRST_TIME]]
         self.scan = self._new_scan()
+        self.scan.at[[layout.TIMED, layout.FIRST_TIME]] = first
+        self._forget_strings()
 
     def learn(self, category: str, kind: Kind) -> None:
         """Has the scanner take duration events of that category, from here on, as of that kind."""
@@ -74,9 +91,8 @@ class Batch:
     def add(self, record: Record) -> bool:
         """Appends an event as the scanner would; False when there is no room for it."""
         s = self.scan
-        left = text_of(record.left).encode("utf-8", "replace") if record.left else b""
-        row, used = self.count, int(s.at[layout.LEFT_USED])
-        if row == len(s.rows) or used + len(left) > len(s.left):
+        left = self._intern(text_of(record.left), raw=True) if record.left else -1
+        if left == FULL:
             return False
         values: dict[int, int] = {}
         present = 1 << layout.CAT if record.category is not None else 0
@@ -100,30 +116,19 @@ class Batch:
                 values[layout.FIRST_ROLE + role + i] = number
         if any(values[key] == FULL for key in values if self._is_string(key, present)):
             return False
-        values |= {layout.KIND: record.kind, layout.PHASE: ord(record.phase), layout.PRESENT: present}
+        values |= {layout.PHASE: ord(record.phase), layout.PRESENT: present, layout.LEFT: left}
         values |= {layout.TS: record.time, layout.DUR: record.duration}
-        values |= {layout.LEFT: used, layout.LEFT + 1: used + len(left)}
-        s.rows[row, list(values)] = list(values.values())
-        s.left[used : used + len(left)] = np.frombuffer(left, np.uint8)
-        s.at[layout.LEFT_USED], s.at[layout.ROWS] = used + len(left), row + 1
-        return True
+        s.row[list(values)] = list(values.values())
+        return bool(layout.put(s, int(record.kind)))
 
     def rows(self, kind: Kind) -> "Rows | None":
-        """The events of that kind, or None. Ask when all are there."""
-        if self._order is None:
-            kinds = self.scan.rows[: self.count, layout.KIND].astype(np.int8)
-            bounds = np.zeros(len(Kind) + 1, np.int64)
-            np.cumsum(np.bincount(kinds, minlength=len(Kind)), out=bounds[1:])
-            self._order = np.argsort(kinds, kind="stable"), bounds
-        order, bounds = self._order
-        index = order[bounds[kind] : bounds[kind + 1]]
-        return Rows(self, index) if len(index) else None
+        """The events of that kind, or None."""
+        count = int(self.scan.counts[kind])
+        return Rows(self, kind, self._cells(kind)[:count]) if count else None
 
-    def first_time(self) -> int | None:
-        """The time of the first event that has one, or None."""
-        rows = self.scan.rows[: self.count]
-        timed = rows[rows[:, layout.KIND] != int(Kind.META), layout.TS]
-        return int(timed[0]) if len(timed) else None
+    def forget(self, kind: Kind) -> None:
+        """Makes room for more events of that kind; those that were there are lost."""
+        self.scan.counts[kind] = 0
 
     def texts(self) -> pa.Array:
         """All strings by id."""
@@ -131,25 +136,6 @@ class Batch:
         if self._texts is None or len(self._texts) != count:
             self._texts = self._read_strings(count)
         return self._texts
-
-    def leftovers(self, begins: Ints, ends: Ints) -> pa.Array:
-        """The leftover members between those bounds, as JSON objects; null where there are none."""
-        bounds = np.empty(len(begins) + 1, np.int32)
-        data = np.empty(int((ends - begins).sum()), np.uint8)
-        gather(self.scan.left, begins, ends, data, bounds)
-        valid = None if (begins < ends).all() else pa.py_buffer(np.packbits(begins < ends, bitorder="little"))
-        raw = pa.BinaryArray.from_buffers(pa.binary(), len(begins), [valid, pa.py_buffer(bounds), pa.py_buffer(data)])
-        return raw.view(pa.string()) if not (data & 0x80).any() else self._decoded(raw)
-
-    def _decoded(self, raw: pa.Array) -> pa.Array:
-        try:
-            return raw.cast(pa.string())
-        except pa.ArrowInvalid:
-            # A loop over rows: only for a batch that holds bytes which are not UTF-8.
-            texts = [None if value is None else value.decode(errors="replace") for value in raw.to_pylist()]
-            broken = sum(text is not None and "\ufffd" in text for text in texts)
-            self._note("invalid-utf8", broken, "arguments of an event")
-            return pa.array(texts, pa.string())
 
     def _read_strings(self, count: int) -> pa.Array:
         s = self.scan.strings
@@ -168,7 +154,10 @@ class Batch:
 
     def _unescaped(self, raw: bytes, marks: int) -> str:
         if marks & RAW:
-            return raw.decode(errors="replace")
+            text = raw.decode(errors="replace")
+            if "\ufffd" in text:
+                self._note("invalid-utf8", 1, text[:80])
+            return text
         text, faults = load(b'"' + raw + b'"')
         if "invalid-utf8" in faults:
             self._note("invalid-utf8", 1, text[:80])
@@ -194,6 +183,11 @@ class Batch:
             return bool(present & (layout.PID_TEXT if key == layout.PID else layout.TID_TEXT))
         return key >= layout.FIRST_ROLE and TYPES[key - layout.FIRST_ROLE] in (layout.LIST, layout.TEXT)
 
+    def _cells(self, kind: Kind) -> npt.NDArray[np.int64]:
+        """The room for events of that kind, shape (ROWS, columns)."""
+        base, width = int(self.scan.bases[kind]), len(COLUMNS[kind])
+        return self.scan.cells[base : base + ROWS * width].reshape(ROWS, width)
+
     def _new_scan(self) -> layout.Scan:
         ids, arena = self._sizes["strings"], self._sizes["arena"]
         strings = Strings(
@@ -204,45 +198,55 @@ class Batch:
             arena=np.empty(arena, np.uint8),
             used=np.zeros(2, np.int64),
         )
-        roles = np.full(len(KEYS), -1, np.int8)
         scan = layout.Scan(
             strings=strings,
-            rows=np.empty((ROWS, layout.FIRST_ROLE + ROLES), np.int64),
+            next=new_successors(),
+            row=np.zeros(layout.FIRST_ROLE + ROLES, np.int64),
+            cells=np.empty(ROWS * int(WIDTHS.sum()), np.int64),
+            counts=np.zeros(len(Kind), np.int64),
+            bases=ROWS * (np.cumsum(WIDTHS) - WIDTHS),
+            widths=WIDTHS,
+            columns=PLACES,
+            room=ROWS,
             left=np.empty(self._sizes["left"], np.uint8),
             spans=np.empty((SPANS, 3), np.int64),
             at=np.zeros(8, np.int64),
             kinds=np.zeros(ids, np.int8),
-            roles=roles,
+            roles=np.array([ROLE_OF.get(key, -1) for key in KEYS], np.int8),
             types=TYPES,
             holds=HOLDS,
             needs=NEEDS,
             seen=np.empty(64, np.int64),
         )
-        strings.starts[0] = 0
         scan.at[layout.PLAIN_KIND] = self._plain
-        self._ids, self._fixed, self._texts, self.scan = {}, {}, None, scan
+        return scan
+
+    def _forget_strings(self) -> None:
+        """Empties the strings but for those that the scanner knows by their ids."""
+        strings = self.scan.strings
+        strings.slots[:], strings.used[:], strings.starts[0] = 0, 0, 0
+        self.scan.kinds[:] = 0
+        self._ids, self._fixed, self._texts = {}, {}, None
         for i, key in enumerate(KEYS):
             if self._intern(key) != i:
                 raise AssertionError(f"{key} stands twice in the vocabulary")
-            roles[i] = ROLE_OF.get(key, -1)
         for category in CATEGORIES:
             self.learn(category, kind_of(category))
-        return scan
 
 
 class Rows:
     """Some events of a batch, as columns."""
 
-    def __init__(self, batch: Batch, index: Ints) -> None:
-        self._batch, self._index = batch, index
-        self._present = batch.scan.rows[index, layout.PRESENT]
+    def __init__(self, batch: Batch, kind: Kind, cells: npt.NDArray[np.int64]) -> None:
+        self._batch, self._kind, self._cells = batch, kind, cells
+        self._present = self.values(layout.PRESENT)
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._cells)
 
     def values(self, column: int) -> Ints:
         """A column of the row layout (of roles: `layout.FIRST_ROLE + role`) as it is."""
-        return self._batch.scan.rows[self._index, column]
+        return self._cells[:, COLUMNS[self._kind].index(column)].copy()
 
     def has(self, bit: int) -> Bools:
         """Which events have the member of that bit of PRESENT."""
@@ -254,14 +258,14 @@ class Rows:
 
     def where(self, chosen: Bools) -> "Rows | None":
         """Those of the events, or None."""
-        return Rows(self._batch, self._index[chosen]) if chosen.any() else None
+        return Rows(self._batch, self._kind, self._cells[chosen]) if chosen.any() else None
 
     def ints(self, role: Role, place: int = 0) -> pa.Array:
         """An argument as integers, null where the event does not have it; `place` within a triple."""
         there = self.has_role(role)
         if not there.any():
             return pa.nulls(len(there), pa.int64())
-        return pa.array(self.values(layout.FIRST_ROLE + role + place), mask=~there)
+        return pa.array(self.values(layout.FIRST_ROLE + role + place), mask=None if there.all() else ~there)
 
     def numbers(self, role: Role) -> Ints:
         """The same with NOTHING for null."""
@@ -278,9 +282,10 @@ class Rows:
         """The names (`layout.NAME`) or categories (`layout.CAT`, null where there is none)."""
         return self._coded(self.values(column), self.has(column) if column == layout.CAT else None)
 
-    def leftovers(self) -> pa.Array:
+    def leftovers(self) -> pa.DictionaryArray:
         """The column `args`."""
-        return self._batch.leftovers(self.values(layout.LEFT), self.values(layout.LEFT + 1))
+        ids = self.values(layout.LEFT)
+        return self._coded(ids, ids >= 0)
 
     def _coded(self, ids: Ints, there: Bools | None) -> pa.DictionaryArray:
         codes = pa.array(ids.astype(np.int32), mask=None if there is None else ~there)

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from .jsonrepair import FAULTS, load, text_of
-from .kineto_batch import NOTHING, Batch
+from .kineto_batch import Batch
 from .kineto_process import Lanes, Processes
 from .kineto_record import Record, lane_number, nanoseconds, record_of, whole
-from .kineto_vocabulary import Kind, Role
+from .kineto_vocabulary import Kind
+from .spool import NOTHING
 
 __all__ = ["MEANINGS", "Elements"]
 
@@ -65,15 +66,13 @@ class Elements:
         for table, rows in self._rows.items():
             if not rows:
                 continue
-            lanes = Lanes(*(np.array([row.pop(key) for row in rows], np.int64) for key in ("pid", "rank", "call")))
+            pid = np.array([row.pop("pid") for row in rows], np.int64)
             names = list(rows[0])
             columns = {name: pa.array([row[name] for row in rows]) for name in names}
-            if table == "collective":
-                self._processes.write_device(table, {**columns, "correlation": _nullable(lanes.correlation)}, lanes)
-            elif table == "counter" and self._plain == Kind.SPAN:
-                self._processes.write_host(table, columns, lanes)
+            if table == "counter" and self._plain == Kind.SPAN:
+                self._processes.write_host(table, columns, Lanes.of(pid))
             else:
-                self._processes.write(table, columns, lanes)
+                self._processes.write(table, columns, Lanes.of(pid))
         self._rows.clear()
 
     def finish(self) -> None:
@@ -106,12 +105,10 @@ class Elements:
         if record is None:
             self._leave(event, "not-understood", offset)
             return
-        if phase == "X" and "dur" not in event:
+        if phase == "X" and record.duration == 0 and nanoseconds(event.get("dur")) is None:
             self.note("no-duration", f"at byte {offset}: {record.name[:EXAMPLE]}")
         if phase == "X" and record.category is not None:
             self._batch.learn(record.category, record.kind)
-        if record.kind == Kind.KERNEL and Role.COLLECTIVE in _roles_named(event):
-            self._collective(record)
         self._add(record)
 
     def _add(self, record: Record) -> None:
@@ -153,31 +150,6 @@ class Elements:
             self._rows["counter"].append({**self._lane(event.get("pid")), **row})
         return True
 
-    def _collective(self, record: Record) -> None:
-        said = record.left
-        ranks = said.get("Process Group Ranks")
-        try:
-            listed = isinstance(load(str(ranks).encode())[0], list)
-        except ValueError:
-            listed = False
-        lane = self._lane(record.process, record.roles)
-        row = {
-            "device": record.roles[Role.DEVICE],
-            "stream": record.roles[Role.STREAM],
-            "start_ns": record.time,
-            "end_ns": record.time + record.duration,
-            "name": record.name,
-            "kind": _text(said.get("Collective name")),
-            "input_elements": whole(said.get("In msg nelems")),
-            "output_elements": whole(said.get("Out msg nelems")),
-            "type": _text(said.get("dtype")),
-            "group": _text(said.get("Process Group Name")),
-            "group_size": whole(said.get("Group size")),
-            "ranks": _text(ranks) if listed else None,
-            "sequence": whole(said.get("Seq")),
-        }
-        self._rows["collective"].append({**lane, **row})
-
     def _leave(self, event: dict[str, Any], why: str, offset: int | None = None) -> None:
         text = text_of(event)
         self.note(why, text[:EXAMPLE] if offset is None else f"at byte {offset}: {text[:EXAMPLE]}")
@@ -189,21 +161,14 @@ class Elements:
         row = {"time_ns": nanoseconds(event.get("ts")), "kind": kind, "json": text_of(value)}
         self._rows["other"].append({**self._lane(event.get("pid")), **row})
 
-    def _lane(self, pid: Any, roles: Mapping[Role, Any] | None = None) -> dict[str, int]:
-        roles = roles or {}
+    def _lane(self, pid: Any) -> dict[str, int]:
         if isinstance(pid, str):
             number = lane_number(pid)
             if number < 0 and pid != str(number):
                 self._processes.names[number] = pid
         else:
             number = whole(pid)
-        call, rank = roles.get(Role.CORRELATION, NOTHING), roles.get(Role.RANK, NOTHING)
-        return {"pid": NOTHING if number is None else number, "rank": rank, "call": call}
-
-
-def _roles_named(event: Mapping[str, Any]) -> set[Role]:
-    arguments = event.get("args")
-    return {Role.COLLECTIVE} if isinstance(arguments, dict) and "Collective name" in arguments else set()
+        return {"pid": NOTHING if number is None else number}
 
 
 def _joined(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
@@ -212,11 +177,3 @@ def _joined(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
     said = {key: value for key, value in rest.items() if value not in ("", {}) and begin.get(key) != value}
     event = {**begin, "ph": "X", "dur": Decimal(end["ts"]) - Decimal(begin["ts"])}
     return {**event, "end": said} if said else event
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str | None) else text_of(value)
-
-
-def _nullable(values: Any) -> pa.Array:
-    return pa.array(values, mask=values == NOTHING)

@@ -12,9 +12,10 @@ import pyarrow.compute
 
 from . import kineto_scan as layout
 from .kineto_args import in_object, with_member
-from .kineto_batch import NOTHING, Rows
+from .kineto_batch import Rows
 from .kineto_process import Lanes, Processes
 from .kineto_vocabulary import Role
+from .spool import NOTHING
 
 __all__ = ["Lifetimes"]
 
@@ -43,7 +44,7 @@ class Lifetimes:
                 "time": rows.values(layout.TS),
                 "thread": thread,
                 "bytes": rows.numbers(Role.BYTES),
-                "args": rows.leftovers(),
+                "args": rows.leftovers().dictionary_decode(),
             }
         )
         self._counters(table, "memory allocated", rows.numbers(Role.ALLOCATED), lanes)
@@ -70,7 +71,7 @@ class Lifetimes:
                 "value": values[there].astype(np.float64),
                 "unit": "bytes",
             }
-            self._processes.write_host("counter", columns, lanes.where(there))
+            self._processes.write_host("counter", columns, Lanes(lanes.pid[there], lanes.rank[there]))
 
     def _pair(self, table: pa.Table, *, last: bool) -> pa.Table:
         """Writes the lives that are complete; the allocations that a later release may still belong to."""
@@ -107,12 +108,7 @@ class Lifetimes:
             "thread": pa.array(rows["thread"].to_numpy(), mask=rows["thread"].to_numpy() == NOTHING),
             "args": _both(rows, after, released),
         }
-        self._processes.write_host("allocation", columns, _lanes(rows))
-
-
-def _lanes(rows: pa.Table) -> Lanes:
-    nothing = np.full(len(rows), NOTHING, np.int64)
-    return Lanes(rows["pid"].to_numpy(), nothing, nothing)
+        self._processes.write_host("allocation", columns, Lanes.of(rows["pid"].to_numpy()))
 
 
 def _device(table: pa.Table) -> pa.Array:

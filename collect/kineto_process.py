@@ -8,7 +8,7 @@ lane belongs to the process whose calls share the most correlations with its wor
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .kineto_batch import NOTHING
-from .sink import Sink
+from .sink import Sink, piece_of
+from .spool import NOTHING, Spool
 
 __all__ = ["Columns", "Lanes", "Processes"]
 
@@ -31,27 +31,28 @@ LABEL = re.compile(r"\[([^\]]+)\]")
 
 @dataclass(frozen=True)
 class Lanes:
-    """Where rows stand: pid of the lane, and rank and correlation where the event has them; NOTHING where not."""
+    """Where rows stand: pid of the lane, and the rank where the event has one; NOTHING where not."""
 
     pid: Ints
     rank: Ints
-    correlation: Ints
+
+    @classmethod
+    def of(cls, pid: Ints) -> "Lanes":
+        """Lanes of rows that name nothing but their pid."""
+        return cls(pid, np.full(len(pid), NOTHING, np.int64))
 
     def __len__(self) -> int:
         return len(self.pid)
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> "Lanes":
-        """Those of the rows."""
-        return Lanes(self.pid[chosen], self.rank[chosen], self.correlation[chosen])
-
 
 @dataclass(frozen=True)
 class _Held:
+    """Rows of one table whose process is not known yet, with the columns `pid` and `rank` of their lanes."""
+
     table: str
-    rows: pa.Table
-    lanes: Lanes
     complete: Completion | None
     work: bool
+    rows: Spool
 
 
 @dataclass
@@ -69,9 +70,10 @@ class Processes:
     """Rank that a lane's events name, by pid; None where they name several."""
 
     _weak: Counter[int] = field(default_factory=Counter[int])
-    _calls: list[Lanes] = field(default_factory=list[Lanes])
-    _work: list[Lanes] = field(default_factory=list[Lanes])
-    _held: list[_Held] = field(default_factory=list[_Held])
+    _work: set[int] = field(default_factory=set[int])
+    _held: dict[tuple[str, Completion | None, bool], _Held] = field(
+        default_factory=dict[tuple[str, Completion | None, bool], _Held]
+    )
 
     @property
     def main(self) -> int:
@@ -81,29 +83,27 @@ class Processes:
     def write_host(self, table: str, columns: Columns, lanes: Lanes) -> None:
         """Writes rows of events on the host: their pid is the process."""
         _count(self.hosts, lanes.pid[lanes.pid != NOTHING])
-        if table == "api":
-            self._calls.append(lanes)
         self.write(table, columns, lanes)
 
     def write(self, table: str, columns: Columns, lanes: Lanes, complete: Completion | None = None) -> None:
         """Writes rows whose pid is a known process's; holds back the others, to be completed at the end."""
         self._note_ranks(lanes)
-        known = np.isin(lanes.pid, list(self.hosts))
+        known = _among(lanes.pid, self.hosts)
         if known.all():
             self.sink.write(table, {**columns, "process": lanes.pid})
             return
         if table == "range":
             _count(self._weak, lanes.pid[~known & (lanes.pid >= 0)])
-        rows = _table(columns, len(lanes))
+        rows = piece_of(table, columns)
         if known.any():
             self.sink.write(table, {**_columns(rows.filter(pa.array(known))), "process": lanes.pid[known]})
-        self._held.append(_Held(table, rows.filter(pa.array(~known)), lanes.where(~known), complete, work=False))
+        self._hold(table, rows, lanes, complete, work=False, chosen=~known)
 
     def write_device(self, table: str, columns: Columns, lanes: Lanes, complete: Completion | None = None) -> None:
         """Holds back rows of device work: their pid, that of a lane, may by chance also be that of a process."""
         self._note_ranks(lanes)
-        self._work.append(lanes)
-        self._held.append(_Held(table, _table(columns, len(lanes)), lanes, complete, work=True))
+        self._work.update(_distinct(lanes.pid))
+        self._hold(table, piece_of(table, columns), lanes, complete, work=True)
 
     def finish(self) -> list[int]:
         """Writes what was held back; the processes that have events.
@@ -111,25 +111,44 @@ class Processes:
         Where no operator or call tells which pids are processes, those of spans do, but for those of device work.
         """
         if not self.hosts:
-            work = {pid for lanes in self._work for pid in np.unique(lanes.pid).tolist()}
-            self.hosts.update({pid: count for pid, count in self._weak.items() if pid not in work})
+            self.hosts.update({pid: count for pid, count in self._weak.items() if pid not in self._work})
         owners = self._owners()
         ranked = {rank: pid for pid, rank in self.ranks.items() if pid in self.hosts and rank is not None}
         used = set(self.hosts)
-        while self._held:
-            held = self._held.pop(0)
+        for held in self._held.values():
             known = owners if held.work else owners | {pid: pid for pid in self.hosts}
-            process = _replaced(held.lanes.pid, known, self.main)
-            process = np.where(np.isin(held.lanes.rank, list(ranked)), _replaced(held.lanes.rank, ranked, 0), process)
-            columns = _columns(held.rows)
-            columns = held.complete(columns, held.lanes.pid) if held.complete else columns
-            self.sink.write(held.table, {**columns, "process": process})
-            used |= set(np.unique(process).tolist())
+            for piece in held.rows.pieces():
+                pid, rank = piece["pid"].to_numpy(), piece["rank"].to_numpy()
+                process = _replaced(pid, known, self.main)
+                process = np.where(_among(rank, ranked), _replaced(rank, ranked, 0), process)
+                columns = _columns(piece.drop_columns(["pid", "rank"]))
+                columns = held.complete(columns, pid) if held.complete else columns
+                self.sink.write(held.table, {**columns, "process": process})
+                used |= _distinct(process)
+            held.rows.close()
+        self._held.clear()
         return sorted(used)
 
     def lanes(self, pid: Ints) -> npt.NDArray[np.bool_]:
         """Which pids are only those of lanes, not of processes."""
-        return (pid != NOTHING) & ~np.isin(pid, list(self.hosts))
+        return (pid != NOTHING) & ~_among(pid, self.hosts)
+
+    def _hold(
+        self,
+        table: str,
+        rows: pa.Table,
+        lanes: Lanes,
+        complete: Completion | None,
+        *,
+        work: bool,
+        chosen: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        rows = rows.append_column("pid", pa.array(lanes.pid)).append_column("rank", pa.array(lanes.rank))
+        key = table, complete, work
+        if key not in self._held:
+            spool = self.sink.spool(f"{table}-held-{len(self._held)}")
+            self._held[key] = _Held(table, complete, work, spool)
+        self._held[key].rows.append(rows if chosen is None else rows.filter(pa.array(chosen)))
 
     def _note_ranks(self, lanes: Lanes) -> None:
         there = (lanes.rank != NOTHING) & (lanes.pid != NOTHING)
@@ -142,7 +161,7 @@ class Processes:
         labels = {label: pid for pid in sorted(self.hosts) if (label := self._label(pid))}
         ranked = {rank: pid for pid, rank in self.ranks.items() if pid in self.hosts}
         owners: dict[int, int] = {}
-        for pid in sorted({pid for work in self._work for pid in np.unique(work.pid).tolist()}):
+        for pid in sorted(self._work):
             rank, label = self.ranks.get(pid), self._label(pid)
             if not self.hosts and rank is not None:
                 owners[pid] = pid
@@ -158,27 +177,30 @@ class Processes:
         return found[1] if found else ""
 
     def _most_calls(self, lane: int) -> int:
-        wanted = np.concatenate([work.correlation[work.pid == lane] for work in self._work])
+        """The process whose calls share the most correlations with the work of the lane."""
+        work = [held.rows for held in self._held.values() if held.work and "correlation" in held.rows.columns]
+        wanted = np.concatenate([rows.numbers("correlation")[rows.numbers("pid") == lane] for rows in work])
         wanted = np.unique(wanted[wanted != NOTHING])
+        calls = self.sink.spool("api")
         shared: Counter[int] = Counter()
-        for calls in self._calls:
-            _count(shared, calls.pid[np.isin(calls.correlation, wanted)])
+        _count(shared, calls.numbers("process")[np.isin(calls.numbers("correlation"), wanted)])
         return min(shared, key=lambda pid: (-shared[pid], pid), default=self.main)
 
 
 def _count(counter: Counter[int], values: Ints) -> None:
-    distinct, counts = np.unique(values, return_counts=True)
-    counter.update(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
+    counts = pa.array(values).value_counts()
+    counter.update(dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)))
 
 
-def _table(columns: Columns, rows: int) -> pa.Table:
-    return pa.table(
-        {
-            name: pa.repeat(value, rows) if isinstance(value, int | float | str | bool) else value
-            for name, value in columns.items()
-            if value is not None
-        }
-    )
+def _distinct(values: Ints) -> set[int]:
+    return set(pa.array(values).unique().to_pylist())
+
+
+def _among(values: Ints, known: Collection[int]) -> npt.NDArray[np.bool_]:
+    """Which of the values are known ones: a look-up for each distinct value."""
+    encoded = pa.array(values).dictionary_encode()
+    there = np.array([value in known for value in encoded.dictionary.to_pylist()], bool)
+    return there[encoded.indices.to_numpy()]
 
 
 def _columns(rows: pa.Table) -> dict[str, Any]:
@@ -187,5 +209,7 @@ def _columns(rows: pa.Table) -> dict[str, Any]:
 
 def _replaced(values: Ints, by: Mapping[int, int], other: int) -> Ints:
     """Each value by what it maps to, or by the other."""
-    distinct, which = np.unique(values, return_inverse=True)
-    return np.array([by.get(value, other) for value in distinct.tolist()], np.int64)[which]
+    encoded = pa.array(values).dictionary_encode()
+    return np.array([by.get(value, other) for value in encoded.dictionary.to_pylist()], np.int64)[
+        encoded.indices.to_numpy()
+    ]

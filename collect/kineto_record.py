@@ -17,6 +17,9 @@ from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, TYPES, Kind, Role, 
 __all__ = ["Record", "lane_number", "nanoseconds", "record_of", "whole"]
 
 LIMIT = 1 << 62
+NON_FINITE = ("NaN", "Infinity", "-Infinity")
+LONGEST = LIMIT - 1
+"""Nanoseconds that stand for a duration beyond any clock, which is no less an event of its time."""
 OWN_KEYS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "args"))
 LARGEST_DEVICE = 1 << 16
 
@@ -67,6 +70,15 @@ def nanoseconds(value: Any) -> int | None:
     return None
 
 
+def _length(value: Any) -> int | None:
+    """The nanoseconds that so many microseconds are: `LONGEST` where a counter overflowed, 0 for no number."""
+    if value is None or value in NON_FINITE:
+        return 0
+    length = nanoseconds(value)
+    overflown = length is None and isinstance(value, int | Decimal) and not isinstance(value, bool) and value > 0
+    return LONGEST if overflown else length
+
+
 def lane_number(text: str) -> int:
     """The id of a process or thread that the source names by text: its number, or a hash of the name below -1."""
     number = whole(text.removeprefix("stream ").strip())
@@ -83,7 +95,7 @@ def record_of(event: Mapping[str, Any], plain: Kind) -> Record | None:
         return None
     kind = _kind(event, plain)
     time = 0 if kind == Kind.META else nanoseconds(event.get("ts"))
-    duration = nanoseconds(event.get("dur", 0)) if phase == "X" else 0
+    duration = _length(event.get("dur", 0)) if phase == "X" else 0
     if kind == Kind.OTHER or time is None or duration is None or (kind == Kind.FLOW and category is None):
         return None
     given = event.get("args")
@@ -96,7 +108,7 @@ def record_of(event: Mapping[str, Any], plain: Kind) -> Record | None:
     flow = whole(event.get("id")) if kind == Kind.FLOW else None
     if "id" in event and flow is None:
         extra["id"] = event["id"]
-    if "dur" in event and phase != "X":
+    if "dur" in event and (phase != "X" or nanoseconds(event["dur"]) is None):
         extra["dur"] = event["dur"]
     if kind == Kind.FLOW and name != category and "name" in left:
         left["name (2)"] = left.pop("name")  # the arrow's own name will be added to the leftovers
@@ -156,6 +168,8 @@ def _held(kind_of_value: int, value: Any) -> tuple[Any, bool]:
         return text_of(value) if isinstance(value, list) else None, True
     if kind_of_value == layout.TEXT:
         return value if isinstance(value, str) else None, True
+    if kind_of_value == layout.MARKED:
+        return 0, False
     return (value if kind_of_value == layout.ECHO and type(value) is int and whole(value) is not None else None), False
 
 

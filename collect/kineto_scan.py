@@ -17,19 +17,23 @@ from .jsonscan import (
     MORE,
     UNUSUAL_BYTES,
     Strings,
+    Successors,
     copy_bytes,
     find,
+    follows,
     hash_text,
     intern,
     jit,
     read_integer,
     read_string,
     read_time,
+    remember,
     skip_blank,
     skip_value,
+    slot_after,
 )
 
-__all__ = ["CLOSED", "POSITION", "SPANS", "Scan", "scan"]
+__all__ = ["CLOSED", "POSITION", "SPANS", "Scan", "put", "scan"]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -40,19 +44,21 @@ CLOSED = -4
 PH, CAT, NAME, PID, TID, TS, DUR, ID, ARGS, BP, S, TOP = range(12)
 """String ids of an event's own keys, in the order the vocabulary interns them; TOP is that of the name `[memory]`."""
 
-KIND, PHASE, PRESENT, LEFT, FIRST_ROLE = 0, 12, 13, 14, 16
-"""Columns of a row besides those numbered like keys (`CAT` to `ID`): 0 kind, 12 phase, 13 which members were there
-(bit `key`, bit `TOP + role`), 14 and 15 where the leftover members begin and end, 16 on the roles' values."""
+PHASE, PRESENT, LEFT, FIRST_ROLE = 12, 13, 14, 15
+"""Places in the row of an event besides those numbered like keys (`CAT` to `ID`): 12 phase, 13 which members were there
+(bit `key`, bit `TOP + role`), 14 string id of the leftover members as a JSON object or -1, 15 on the roles' values."""
 
 TID_TEXT, PID_TEXT = 1 << 50, 1 << 51
 """Bits of PRESENT: the lane's number is a string id."""
 
-WHOLE, WHOLE_32, TRIPLE, LIST, TEXT, UNUSUAL, ECHO = range(7)
-"""Types of a role: int64; int32; list of three; any list, as text; string; always left to the JSON path; an int64
-that also stays among the leftover members."""
+WHOLE, WHOLE_32, TRIPLE, LIST, TEXT, MARKED, ECHO = range(7)
+"""Types of a role: int64; int32; list of three; any list, as text; string; anything, which stays among the leftover
+members and is only known to be there; an int64 that also stays among them."""
 
-POSITION, ROWS, LEFT_USED, SPANS, PLAIN_KIND, OUTCOME, KEPT = range(7)
-"""Indices of `Scan.at`; PLAIN_KIND is the kind of X events without a category, KEPT counts an event's leftovers."""
+POSITION, SPANS, PLAIN_KIND, OUTCOME, KEPT, FULL_KIND, TIMED, FIRST_TIME = range(8)
+"""Indices of `Scan.at`; PLAIN_KIND is the kind of X events without a category, KEPT counts an event's leftovers,
+FULL_KIND is the kind whose cells are full when that is why the outcome is FULL, else 0; once TIMED is 1, FIRST_TIME is
+the time of the first event that has one."""
 
 META, FLOW, MARK, MEMORY = 1, 2, 3, 4
 """Kinds decided by the phase; the others come from `Scan.kinds`."""
@@ -61,13 +67,22 @@ META, FLOW, MARK, MEMORY = 1, 2, 3, 4
 class Scan(NamedTuple):
     """All that the scanner reads besides the text, and all that it writes.
 
-    Output: `rows`, `left` (leftover members as JSON objects), `spans` (start, end, damaged) and the counters `at`.
+    Output: `cells`, `strings`, `spans` (start, end, damaged) and the counters `at`. The events of a kind are
+    `counts[kind]` rows of `widths[kind]` cells from `bases[kind]` on, with room for `room` of them; `columns[kind]`
+    says which places of `row`, where an event is gathered, the cells are.
     Decisions: `kinds` (of X events by category id), `roles` (of argument keys by string id), `types` (of roles),
-    `holds` and `needs` (bits by kind). `seen` is scratch.
+    `holds` and `needs` (bits by kind). `left` (the leftover members of one event) and `seen` are scratch.
     """
 
     strings: Strings
-    rows: Ints
+    next: Successors
+    row: Ints
+    cells: Ints
+    counts: Ints
+    bases: Ints
+    widths: Ints
+    columns: Ints
+    room: int
     left: Bytes
     spans: Ints
     at: Ints
@@ -80,11 +95,27 @@ class Scan(NamedTuple):
 
 
 @jit()
+def put(s: Scan, kind: int) -> bool:
+    """Adds the gathered row to those of its kind; false when there is no room for it."""
+    count, width = s.counts[kind], s.widths[kind]
+    if count == s.room:
+        s.at[FULL_KIND] = kind
+        return False
+    at = s.bases[kind] + count * width
+    for i in range(width):
+        s.cells[at + i] = s.row[s.columns[kind, i]]
+    s.counts[kind] = count + 1
+    if not s.at[TIMED] and kind != META:
+        s.at[TIMED], s.at[FIRST_TIME] = 1, s.row[TS]
+    return True
+
+
+@jit()
 def _keep(s: Scan, buf: Bytes, begin: int, end: int, left: int) -> int:
     """Adds a member, as it stands in the text, to the event's leftovers: their new end, or FULL without room."""
     if left + (end - begin) + 64 > len(s.left):
         return FULL
-    s.left[left] = 123 if left == s.at[LEFT_USED] else 44
+    s.left[left] = 44 if left else 123
     copy_bytes(s.left, left + 1, buf, begin, end)
     return left + 1 + end - begin
 
@@ -120,18 +151,20 @@ def _kind(s: Scan, phase: int, cat: int, name: int) -> int:
 @jit()
 def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
     """Stores the value at p as the role's: index after it (or MORE, FULL, BAD), and whether it has the role's type."""
-    rows, row, column, kind_of_value = s.rows, s.at[ROWS], FIRST_ROLE + role, s.types[role]
+    row, column, kind_of_value = s.row, FIRST_ROLE + role, s.types[role]
     c = buf[p]
+    if kind_of_value == MARKED:
+        return p, 1
     if kind_of_value == WHOLE or kind_of_value == WHOLE_32 or kind_of_value == ECHO:
         p, value, ok = read_integer(buf, p)
-        rows[row, column] = value
+        row[column] = value
         return p, 1 if ok and (kind_of_value != WHOLE_32 or -0x80000000 <= value < 0x80000000) else 0
     if kind_of_value == TRIPLE and c == 91:
         ok = True
         for i in range(3):
             p, value, whole = read_integer(buf, skip_blank(buf, p + 1))
             p = skip_blank(buf, p)
-            rows[row, column + i] = value
+            row[column + i] = value
             ok = ok and whole and 0 <= value < 0x80000000 and buf[p] == (93 if i == 2 else 44)
         return p + 1, 1 if ok else 0
     if kind_of_value == TEXT and c == 34:
@@ -139,7 +172,7 @@ def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
         if q >= n:
             return MORE, 0
         i = intern(s.strings, buf, p + 1, q, h, marks)
-        rows[row, column] = i
+        row[column] = i
         return q + 1 if i >= 0 else i, 0 if marks & UNUSUAL_BYTES else 1
     if kind_of_value == LIST and c == 91:
         q, odd = skip_value(buf, p, n)
@@ -147,7 +180,7 @@ def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
             return q, 0
         h, marks = hash_text(buf, p, q)
         i = intern(s.strings, buf, p, q, h, marks)
-        rows[row, column] = i
+        row[column] = i
         return q if i >= 0 else i, 0 if odd else 1
     return p, 0
 
@@ -168,26 +201,54 @@ def _key(s: Scan, buf: Bytes, p: int, n: int) -> tuple[int, int, int, int]:
 
 
 @jit()
+def _next(s: Scan, buf: Bytes, p: int, n: int, slot: int, first: bool) -> tuple[int, int, int, int, int]:
+    """From the end of a value (or behind an opening brace) to the next value: where that begins, where its key does,
+    the key's id, its hash, and oddness. In place of an index: -4 where the object ends, MORE, BAD; then the second is
+    the index after the object's brace.
+
+    `slot` is that of what came before, `first` whether that is a brace.
+    """
+    length = follows(s.next, slot, buf, p)
+    if length:
+        return p + length, p + s.next.keys[slot], s.next.ids[slot], s.next.hashes[slot], 0
+    begin = p
+    p = skip_blank(buf, p)
+    if p >= n:
+        return MORE, p, 0, 0, 0
+    if buf[p] == 125:
+        return CLOSED, p + 1, 0, 0, 0
+    if not first:
+        if buf[p] != 44:
+            return BAD, p, 0, 0, 0
+        p = skip_blank(buf, p + 1)
+    key = p
+    p, i, h, strange = _key(s, buf, p, n)
+    if p >= 0 and p < n and not strange:
+        remember(s.next, slot, buf, begin, key, p, i, h)
+    return p, key, i, h, strange
+
+
+@jit()
 def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, present: int) -> tuple[int, int, int, int]:
     """Reads the object at p as an event's arguments: index after it, end of the leftovers, PRESENT, and oddness."""
-    odd = 0
-    p = skip_blank(buf, p + 1)
-    if p < n and buf[p] == 125:
-        return p + 1, left, present, 0
+    odd, slot, first = 0, slot_after(kind, s.row[CAT]), True
+    p += 1
     while True:
-        begin = p
-        p, i, h, strange = _key(s, buf, p, n)
+        p, begin, i, h, strange = _next(s, buf, p, n, slot, first)
+        slot, first = slot_after(slot, h), False
+        if p == CLOSED:
+            return begin, left, present, odd
         if p < 0:
             return p, left, present, odd
         odd |= strange
         role = int(s.roles[i]) if 0 <= i < len(s.roles) else -1
         keep = True
-        if role >= 0 and (s.holds[kind] >> role) & 1:
+        if role >= 0 and (s.holds[kind] >> role) & 1 and buf[p] != 110:  # null says nothing: it stays
             bit = 1 << (TOP + role)
             end, ok = _value(s, buf, p, n, role)
             if end < 0 or end >= n:
                 return (end if end < 0 else MORE), left, present, odd
-            keep = not ok or (present & bit) != 0 or s.types[role] == ECHO
+            keep = not ok or (present & bit) != 0 or s.types[role] >= MARKED
             odd |= not ok or (present & bit) != 0
             present |= bit
             p = p if keep else end
@@ -199,26 +260,23 @@ def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, presen
             left = left if odd else _keep(s, buf, begin, p, left)
             if left < 0:
                 return FULL, left, present, odd
-        p = skip_blank(buf, p)
-        if p >= n or buf[p] != 44:
-            return (MORE if p >= n else p + 1 if buf[p] == 125 else BAD), left, present, odd
-        p = skip_blank(buf, p + 1)
+        if p >= n:
+            return MORE, left, present, odd
 
 
 @jit()
 def _lane(s: Scan, buf: Bytes, p: int, n: int, key: int) -> tuple[int, int, int]:
     """Reads a string, or a lane given as a number: index after it (or MORE, FULL), PRESENT's bits, and oddness."""
-    row = s.at[ROWS]
     if buf[p] == 34:
         q, h, marks = read_string(buf, p + 1)
         if q >= n:
             return MORE, 0, 0
         i = intern(s.strings, buf, p + 1, q, h, marks)
-        s.rows[row, key] = i
+        s.row[key] = i
         text = TID_TEXT if key == TID else PID_TEXT if key == PID else 0
         return q + 1 if i >= 0 else i, (1 << key) | text, marks & UNUSUAL_BYTES
     q, value, ok = read_integer(buf, p)
-    s.rows[row, key] = value
+    s.row[key] = value
     return (q, 1 << key, 0) if ok and key != CAT and key != NAME else (p, 0, 1)
 
 
@@ -228,33 +286,35 @@ def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
 
     `at[OUTCOME]` is 1 if the JSON path has to read it; then nothing is added.
     """
-    rows, row, left = s.rows, s.at[ROWS], s.at[LEFT_USED]
+    row, left = s.row, 0
     present, odd, phase, arguments = 0, 0, 0, -1
-    rows[row, CAT] = rows[row, NAME] = kind = -1
-    rows[row, DUR] = s.at[KEPT] = 0
-    p = skip_blank(buf, p + 1)
-    if p < n and buf[p] == 125:
-        return p + 1
+    row[CAT] = row[NAME] = kind = -1
+    row[DUR] = s.at[KEPT] = 0
+    slot, first = 0, True
+    p += 1
     while True:
-        begin = p
-        p, key, h, strange = _key(s, buf, p, n)
+        p, begin, key, h, strange = _next(s, buf, p, n, slot, first)
         if p < 0:
-            return p
+            break
+        slot, first = slot_after(slot, h), False
         value = p
         ok = 0 <= key < TOP and not (present >> key) & 1 and not strange
         if key == PH and buf[p] == 34 and buf[p + 1] != 92 and buf[p + 2] == 34:
             phase, p = buf[p + 1], p + 3
+            slot = slot_after(slot, phase)
         elif key == CAT or key == NAME or key == PID or key == TID:
             p, bits, strange = _lane(s, buf, p, n, key)
+            if key == CAT:
+                slot = slot_after(slot, row[CAT])
             present, odd = present | bits, odd | strange
         elif key == TS or key == DUR:
-            end, rows[row, key], fits = read_time(buf, p)
+            end, row[key], fits = read_time(buf, p)
             ok, p = ok and fits, end if fits else p
         elif key == ID:
-            end, rows[row, key], fits = read_integer(buf, p)
+            end, row[key], fits = read_integer(buf, p)
             ok, p = ok and fits, end if fits else p
         elif key == ARGS and buf[p] == 123:
-            kind = _kind(s, phase, rows[row, CAT], rows[row, NAME])
+            kind = _kind(s, phase, row[CAT], row[NAME])
             arguments = p
             if kind > 0 and not odd:
                 p, left, present, strange = _arguments(s, buf, p, n, kind, left, present)
@@ -275,16 +335,14 @@ def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
                 left = _keep(s, buf, begin, p, left)
                 if left < 0:
                     return FULL
-        p = skip_blank(buf, p)
-        if p >= n or buf[p] != 44:
-            break
-        p = skip_blank(buf, p + 1)
-    if p >= n or buf[p] != 125:
-        return MORE if p >= n else BAD
-    if odd:
-        return p + 1
+        if p >= n:
+            return MORE
+    if p != CLOSED:
+        return p
+    if odd or not present:
+        return begin
     outcome = _take(s, buf, n, kind, phase, present, left, arguments)
-    return p + 1 if outcome >= 0 else outcome
+    return begin if outcome >= 0 else outcome
 
 
 @jit()
@@ -293,8 +351,8 @@ def _take(s: Scan, buf: Bytes, n: int, kind: int, phase: int, present: int, left
 
     `arguments` is where they begin: they still have to be read if the kind was not known when they came.
     """
-    rows, row, first = s.rows, s.at[ROWS], s.at[LEFT_USED]
-    category, name = rows[row, CAT], rows[row, NAME]
+    row = s.row
+    category, name = row[CAT], row[NAME]
     if kind < 0:
         kind = _kind(s, phase, category, name)
         if kind < 0:
@@ -309,12 +367,17 @@ def _take(s: Scan, buf: Bytes, n: int, kind: int, phase: int, present: int, left
         return 0
     if kind == FLOW and category != name and _given(s, s.strings.hashes[NAME]):
         return 0  # the name will be added to the leftovers, where one is already
-    rows[row, KIND], rows[row, PHASE], rows[row, PRESENT], rows[row, LEFT] = kind, phase, present, first
-    if left > first:
+    rest = -1
+    if left:
         s.left[left] = 125
-        left += 1
-    rows[row, LEFT + 1] = left
-    s.at[LEFT_USED], s.at[ROWS], s.at[OUTCOME] = left, row + 1, 0
+        h, marks = hash_text(s.left, 0, left + 1)
+        rest = intern(s.strings, s.left, 0, left + 1, h, marks)
+        if rest < 0:
+            return rest
+    row[PHASE], row[PRESENT], row[LEFT] = phase, present, rest
+    if not put(s, kind):
+        return FULL
+    s.at[OUTCOME] = 0
     return 0
 
 
@@ -349,13 +412,14 @@ def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
 
     `final`: nothing follows after n. Then what begins at the position and MORE comes back is cut off.
     """
+    s.at[FULL_KIND] = 0
     while True:
         while buf[p] == 44 or (buf[p] <= 32 and p < n):
             p += 1
         s.at[POSITION] = p
         if p >= n:
             return MORE
-        if s.at[ROWS] == len(s.rows) or s.at[SPANS] == len(s.spans):
+        if s.at[SPANS] == len(s.spans):
             return FULL
         c = buf[p]
         s.at[OUTCOME] = 1

@@ -17,11 +17,13 @@ from ..store.tables import COPY_KINDS
 from . import kineto_scan as layout
 from .jsonrepair import text_of
 from .kineto_args import with_member
-from .kineto_batch import NOTHING, Batch, Rows
+from .kineto_batch import Batch, Rows
+from .kineto_collectives import collective_columns
 from .kineto_memory import Lifetimes
 from .kineto_process import Columns, Lanes, Processes
 from .kineto_record import lane_number
 from .kineto_vocabulary import RANGES, Kind, Role
+from .spool import NOTHING
 
 __all__ = ["Tables"]
 
@@ -53,28 +55,32 @@ class Tables:
         self._named: dict[tuple[int, int], str] = {}
         self.process_names: dict[int, str] = {}
         self.raw_pids: dict[int, int] = {}
-        self.first_ns: int | None = None
+        self._writers: dict[Kind, Callable[[Rows, Kind], None]] = {
+            Kind.OP: self._op,
+            Kind.RUNTIME: self._api,
+            Kind.DRIVER: self._api,
+            Kind.KERNEL: self._kernel,
+            Kind.COPY: self._copy,
+            Kind.FILL: self._fill,
+            Kind.SYNC: self._sync,
+            Kind.FLOW: self._flow,
+            Kind.MEMORY: self._memory,
+            Kind.META: self._track,
+            **dict.fromkeys(RANGES, self._range),
+        }
 
     def write(self, batch: Batch) -> None:
-        """Writes all events of a batch; `first_ns` becomes the time of the first event of the first batch."""
-        if self.first_ns is None:
-            self.first_ns = batch.first_time()
-        for kind, write in (
-            (Kind.OP, self._op),
-            (Kind.RUNTIME, self._api),
-            (Kind.DRIVER, self._api),
-            (Kind.KERNEL, self._kernel),
-            (Kind.COPY, self._copy),
-            (Kind.FILL, self._fill),
-            (Kind.SYNC, self._sync),
-            (Kind.FLOW, self._flow),
-            (Kind.MEMORY, self._memory),
-            (Kind.META, self._track),
-            *((kind, self._range) for kind in RANGES),
-        ):
-            rows = batch.rows(kind)
-            if rows:
-                write(rows, kind)
+        """Writes all events of a batch and empties it."""
+        for kind in self._writers:
+            self.write_kind(batch, kind)
+        batch.empty()
+
+    def write_kind(self, batch: Batch, kind: Kind) -> None:
+        """Writes the events of one kind, and makes room for others."""
+        rows = batch.rows(kind)
+        if rows:
+            self._writers[kind](rows, kind)
+            batch.forget(kind)
 
     def finish(self) -> None:
         """Writes what was kept until all is known, and the names of lanes that are text; before `Processes.finish`."""
@@ -86,7 +92,7 @@ class Tables:
             pid, thread = (np.array(column, np.int64) for column in zip(*named, strict=True))
             columns = {"track": _nullable(thread), "name": pa.array(named.values(), pa.string()), "kind": "lane"}
             columns["args"] = pa.nulls(len(pid), pa.string())
-            self._processes.write("track", columns, _unranked(pid), self._with_pid)
+            self._processes.write("track", columns, Lanes.of(pid), self._with_pid)
 
     def _op(self, rows: Rows, _: Kind) -> None:
         forward = rows.numbers(Role.FORWARD_THREAD)
@@ -100,6 +106,7 @@ class Tables:
             "forward_thread": pa.array(forward, mask=(forward == NOTHING) | (forward == 0)),
             "shapes": rows.role_texts(Role.SHAPES),
             "types": rows.role_texts(Role.TYPES),
+            "event_index": rows.ints(Role.EVENT_INDEX),
             "args": rows.leftovers(),
         }
         self._processes.write_host("op", columns, self._lanes_of(rows))
@@ -118,6 +125,7 @@ class Tables:
                     "name": part.texts(layout.NAME),
                     "kind": "runtime" if kind == Kind.RUNTIME else "driver",
                     "correlation": part.ints(Role.CORRELATION),
+                    "external": part.ints(Role.EXTERNAL),
                     "args": with_member(part.leftovers(), "device", part.ints(Role.DEVICE).cast(pa.string())),
                 }
                 write("api", columns, self._lanes_of(part))
@@ -132,6 +140,20 @@ class Tables:
             "shared_bytes": rows.ints(Role.SHARED),
         }
         self._processes.write_device("kernel", columns, self._lanes_of(rows))
+        collectives = rows.where(rows.has_role(Role.COLLECTIVE))
+        if collectives:
+            self._collective(collectives)
+
+    def _collective(self, rows: Rows) -> None:
+        columns = {
+            "device": rows.numbers(Role.DEVICE).astype(np.int32),
+            "stream": rows.numbers(Role.STREAM),
+            **_span(rows),
+            "name": rows.texts(layout.NAME),
+            "correlation": rows.ints(Role.CORRELATION),
+            **collective_columns(rows.leftovers().to_pylist()),
+        }
+        self._processes.write_device("collective", columns, self._lanes_of(rows))
 
     def _copy(self, rows: Rows, _: Kind) -> None:
         names, which = rows.distinct(layout.NAME)
@@ -184,6 +206,7 @@ class Tables:
             **_span(rows),
             "name": rows.texts(layout.NAME),
             "kind": RANGES[kind],
+            "event_index": rows.ints(Role.EVENT_INDEX),
             "args": rows.leftovers(),
         }
         lanes = self._lanes_of(rows)
@@ -214,7 +237,7 @@ class Tables:
             "time_ns": rows.values(layout.TS),
             "kind": rows.texts(layout.CAT),
             "id": pa.array(rows.values(layout.ID), mask=~rows.has(layout.ID)),
-            "phase": PHASES.take(pa.array(rows.values(layout.PHASE))),
+            "phase": pa.DictionaryArray.from_arrays(rows.values(layout.PHASE).astype(np.int32), PHASES),
             "args": with_member(rows.leftovers(), "name", named),
         }
         self._processes.write("flow", columns, self._lanes_of(rows), self._with_pid)
@@ -259,6 +282,7 @@ class Tables:
             "correlation": rows.ints(Role.CORRELATION),
             "graph": rows.ints(Role.GRAPH),
             "graph_node": rows.ints(Role.GRAPH_NODE),
+            "external": rows.ints(Role.EXTERNAL),
             "args": args,
         }
 
@@ -282,7 +306,7 @@ class Tables:
         """Keeps the pid of lanes in the arguments, since their rows come to stand with a process."""
         pids, which = np.unique(pid, return_inverse=True)
         shown = pa.array([text_of(self._processes.names.get(p, p)) for p in pids.tolist()])
-        texts = shown.take(pa.array(which, mask=~self._processes.lanes(pid)))
+        texts = pa.DictionaryArray.from_arrays(pa.array(which, mask=~self._processes.lanes(pid)), shown)
         return {**columns, "args": with_member(columns["args"], "pid", texts)}
 
     def _lanes_of(self, rows: Rows) -> Lanes:
@@ -293,7 +317,7 @@ class Tables:
         raw = rows.numbers(Role.RAW_PID)
         if (raw != NOTHING).any():
             self.raw_pids |= dict(np.unique(np.stack([pid, raw])[:, raw != NOTHING], axis=1).T.tolist())
-        return Lanes(pid, rows.numbers(Role.RANK), rows.numbers(Role.CORRELATION))
+        return Lanes(pid, rows.numbers(Role.RANK))
 
     def _thread(self, rows: Rows) -> Ints:
         thread = np.where(rows.has(layout.TID), rows.values(layout.TID), NOTHING)
@@ -314,12 +338,6 @@ class Tables:
         return np.array(numbers, np.int64)[which]
 
 
-def _unranked(pid: Ints) -> Lanes:
-    """Lanes of rows that name nothing but their pid."""
-    nothing = np.full(len(pid), NOTHING, np.int64)
-    return Lanes(pid, nothing, nothing)
-
-
 def _json_numbers(values: Ints, chosen: Bools) -> pa.Array:
     """The numbers as JSON text; null where not chosen or NOTHING."""
     return pa.array(values, mask=~chosen | (values == NOTHING)).cast(pa.string())
@@ -327,7 +345,9 @@ def _json_numbers(values: Ints, chosen: Bools) -> pa.Array:
 
 def _json_texts(texts: list[str], which: Ints, chosen: Bools) -> pa.Array:
     """The texts as JSON text, by row; null where not chosen."""
-    return pa.array([text_of(text) for text in texts]).take(pa.array(which, mask=~chosen))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(which, mask=~chosen), pa.array([text_of(text) for text in texts], pa.string())
+    )
 
 
 def _by_lane(pid: Ints, device: Callable[[int], int | None]) -> pa.Array:

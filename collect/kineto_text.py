@@ -15,8 +15,8 @@ EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 STRAY_EVENT = re.compile(rb'\{\s*"(?:ph|cat)"\s*:\s*"')
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 BOM = b"\xef\xbb\xbf"
-MEMBER = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*')
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]', re.DOTALL)
+MEMBER = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*+")\s*:\s*')
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],]', re.DOTALL)
 LONGEST_KEY = 64
 MOST_TEXT = 64 << 20
 """Bytes kept of what stands outside the arrays of events; what is beyond that is counted as dropped."""

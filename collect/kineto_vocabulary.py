@@ -16,6 +16,7 @@ from . import kineto_scan as layout
 
 __all__ = [
     "CATEGORIES",
+    "COLUMNS",
     "DEVICE_KINDS",
     "HOLDS",
     "HOST_KINDS",
@@ -88,9 +89,10 @@ class Role(IntEnum):
     COLLECTIVE = 29
     RANK = 30
     RAW_PID = 31
+    EVENT_INDEX = 32
 
 
-ROLES = 32
+ROLES = 33
 """Places for the values of roles in a row."""
 
 _CATEGORIES: Mapping[str, Kind] = MappingProxyType(
@@ -195,6 +197,7 @@ ROLE_OF: Mapping[str, Role] = MappingProxyType(
         "Collective name": Role.COLLECTIVE,
         "rank": Role.RANK,
         "pid_raw": Role.RAW_PID,
+        "Ev Idx": Role.EVENT_INDEX,
     }
 )
 """Argument to its role, which the kinds in `HOLDS` take out of the arguments into a column."""
@@ -205,10 +208,13 @@ TYPES[[Role.DEVICE, Role.REGISTERS, Role.DEVICE_TYPE]] = layout.WHOLE_32
 TYPES[[Role.GRID, Role.BLOCK]] = layout.TRIPLE
 TYPES[[Role.SHAPES, Role.TYPES]] = layout.LIST
 TYPES[[Role.LABEL, Role.SYNC_KIND]] = layout.TEXT
-TYPES[Role.COLLECTIVE] = layout.UNUSUAL
+TYPES[Role.COLLECTIVE] = layout.MARKED
 TYPES[[Role.RANK, Role.RAW_PID]] = layout.ECHO
 
-_LAUNCHED = (Role.DEVICE, Role.STREAM, Role.CONTEXT, Role.CORRELATION, Role.GRAPH, Role.GRAPH_NODE)
+_LAUNCHED = (
+    *(Role.DEVICE, Role.STREAM, Role.CONTEXT, Role.CORRELATION),
+    *(Role.GRAPH, Role.GRAPH_NODE, Role.EXTERNAL),
+)
 _EVERYWHERE = (Role.RANK, Role.RAW_PID)
 _HELD: Mapping[Kind, tuple[Role, ...]] = MappingProxyType(
     {
@@ -218,10 +224,14 @@ _HELD: Mapping[Kind, tuple[Role, ...]] = MappingProxyType(
         Kind.COPY: (*_LAUNCHED, Role.BYTES),
         Kind.FILL: (*_LAUNCHED, Role.BYTES),
         Kind.SYNC: (Role.DEVICE, Role.STREAM, Role.CONTEXT, Role.CORRELATION, Role.SYNC_KIND, Role.EVENT),
-        Kind.RUNTIME: (Role.CORRELATION, Role.DEVICE),
-        Kind.DRIVER: (Role.CORRELATION, Role.DEVICE),
-        Kind.OP: (Role.EXTERNAL, Role.SEQUENCE, Role.FORWARD_THREAD, Role.SHAPES, Role.TYPES),
-        Kind.PYTHON: (Role.PYTHON_ID, Role.PYTHON_PARENT),
+        Kind.RUNTIME: (Role.CORRELATION, Role.DEVICE, Role.EXTERNAL),
+        Kind.DRIVER: (Role.CORRELATION, Role.DEVICE, Role.EXTERNAL),
+        Kind.OP: (
+            *(Role.EXTERNAL, Role.SEQUENCE, Role.FORWARD_THREAD),
+            *(Role.SHAPES, Role.TYPES, Role.EVENT_INDEX),
+        ),
+        Kind.PYTHON: (Role.PYTHON_ID, Role.PYTHON_PARENT, Role.EVENT_INDEX),
+        Kind.ANNOTATION: (Role.EVENT_INDEX,),
         Kind.DEVICE_ACTIVITY: (Role.STREAM,),
     }
 )
@@ -235,6 +245,16 @@ KEYS = (
 
 def _holds(kind: Kind) -> int:
     return sum(1 << role for role in (*_HELD.get(kind, ()), *_EVERYWHERE))
+
+
+def _columns(kind: Kind) -> tuple[int, ...]:
+    """The places of an event's row that its kind has cells for."""
+    own = [layout.NAME, layout.CAT, layout.PID, layout.TID, layout.TS, layout.DUR, layout.PRESENT, layout.LEFT]
+    if kind == Kind.FLOW:
+        own += [layout.ID, layout.PHASE]
+    held = (*_HELD.get(kind, ()), *_EVERYWHERE)
+    roles = [role + i for role in held for i in range(3 if TYPES[role] == layout.TRIPLE else 1)]
+    return (*own, *(layout.FIRST_ROLE + role for role in roles))
 
 
 def _needs(kind: Kind) -> int:
@@ -253,6 +273,9 @@ def _needs(kind: Kind) -> int:
 
 HOLDS: npt.NDArray[np.int64] = np.array([_holds(kind) for kind in Kind], np.int64)
 """Bits of the roles that each kind has a column for."""
+
+COLUMNS: Mapping[Kind, tuple[int, ...]] = MappingProxyType({kind: _columns(kind) for kind in Kind})
+"""Places of an event's row that are kept, in the order of the cells."""
 
 NEEDS: npt.NDArray[np.int64] = np.array([_needs(kind) for kind in Kind], np.int64)
 """Bits of PRESENT without which an event of a kind is not taken by the scanner."""

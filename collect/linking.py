@@ -1,157 +1,267 @@
 """Links device work to the host calls that caused it, and both to the framework operators around them.
 
-One sort and one pass per table. A call and its device work share (process, correlation); where several calls carry
+One sort and one pass per table, over whole columns of numbers; the rows themselves stay where they wait and are
+moved once, when they are written. A call and its device work share (process, correlation); where several calls carry
 one id (a driver call inside a runtime call, an export that lists each launch twice) the outermost, earliest one counts.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute
 
-from ..store.tables import TABLES
+from .flaws import mark
+from .launches import check_calls
+from .memory import give_back
 from .nesting import innermost
+from .ordering import Lanes, in_order
+from .spool import NOTHING, REPEATED, Spool
 
-__all__ = ["DEVICE_WORK", "link"]
-
-pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
+__all__ = ["DEVICE_WORK", "LINKED", "link"]
 
 DEVICE_WORK = ("kernel", "copy", "fill")
+LINKED = frozenset({*DEVICE_WORK, "api", "op"})
+"""Tables whose rows are linked to one another."""
+
+BLOCK_ROWS = 65_536
+"""Device work is linked, checked and written in blocks of about so many rows of the largest table."""
+
+CHECKED = ("context", "flaw", "correlation", "graph", "name", "kind", "args")
+LAUNCH = ("launch", "launch_ns", "launch_thread", "op")
+
 Ints = npt.NDArray[np.int64]
-NOTHING = np.iinfo(np.int64).min
+Codes = npt.NDArray[np.int32]
+Note = Callable[..., None]
 
 
-def link(tables: dict[str, pa.Table], note: Callable[..., None]) -> dict[str, pa.Table]:
-    """The same tables, sorted, with `op.id`, `op.parent`, `op.depth`, `api.op` and the launch columns filled in."""
-    linked = {name: _sorted(name, table) for name, table in tables.items()}
-    if "op" in linked:
-        linked["op"] = _nest(linked["op"])
-    if "api" in linked and "op" in linked:
-        linked["api"] = _around(linked["api"], linked["op"])
-    if "api" in linked:
-        calls = _causes(linked)
-        for name in DEVICE_WORK:
-            if name in linked:
-                linked[name] = _launched(linked[name], linked["api"], calls)
-    _count_unlinked(linked, note)
-    return linked
+@dataclass(frozen=True)
+class _Operators:
+    """The operators in the order of their table, which is that of their ids."""
+
+    lane: Codes
+    start: Ints
+    end: Ints
+    external: Ints | None
+
+    def around(self, lane: Codes, moment: Ints) -> Codes:
+        """The innermost operator around each moment, or -1; moments are sorted by lane and time."""
+        return innermost(self.lane, self.start, self.end, lane, moment, own=False)[0]
+
+    def externals(self, op: Codes) -> Ints | None:
+        """The framework's ids of those operators; NOTHING where there is none."""
+        if self.external is None or not len(self.external):
+            return None
+        return np.where(op >= 0, self.external[op], NOTHING)
 
 
-def _sorted(name: str, table: pa.Table) -> pa.Table:
-    order = "descending" if name == "op" else "ascending"
-    keys = [(c, order if c == "end_ns" else "ascending") for c in TABLES[name].sort]
-    return table.sort_by(keys).combine_chunks()
+@dataclass(frozen=True)
+class _Calls:
+    """The host calls in the order of their table."""
+
+    start: Ints
+    lane: Codes
+    threads: Ints
+    """Thread of each lane."""
+    op: Codes | None
+    """The operator around each, or -1; None where there are no operators."""
+    external: Ints | None
+    """The framework's id of that operator."""
+    by_process: Mapping[int, tuple[Ints, Codes]]
+    """For each process the correlations in ascending order, and the place of the call that counts for each."""
+
+    def find(self, rows: pa.Table) -> Codes:
+        """The place of each row's call; -1 where there is none."""
+        place = np.full(len(rows), -1, np.int32)
+        if "correlation" not in rows.column_names:
+            return place
+        process = rows["process"].to_numpy()
+        correlation = rows["correlation"].fill_null(NOTHING).to_numpy()
+        for owner, (known, call) in self.by_process.items():
+            wanted = np.flatnonzero((process == owner) & (correlation != NOTHING))
+            if len(known) and len(wanted):
+                at = np.minimum(np.searchsorted(known, correlation[wanted]), len(known) - 1)
+                hit = known[at] == correlation[wanted]
+                place[wanted[hit]] = call[at[hit]]
+        return place
+
+    def ordinals(self, work: Mapping[str, Spool]) -> Codes:
+        """The ordinal of each call among those of its process that caused device work, by start; -1 for the others."""
+        caused = np.zeros(len(self.start), bool)
+        for spool in work.values():
+            for piece in spool.pieces(("process", "correlation")):
+                place = self.find(piece)
+                caused[place[place >= 0]] = True
+        ordinal = np.full(len(caused), -1, np.int32)
+        for _, rows in self.by_process.values():
+            chosen = np.sort(rows[caused[rows]])
+            chosen = chosen[np.argsort(self.start[chosen], kind="stable")]
+            ordinal[chosen] = np.arange(len(chosen), dtype=np.int32)
+        return ordinal
 
 
-def _nest(op: pa.Table) -> pa.Table:
-    """Numbers the operators and gives each the one around it: they are sorted by thread, start, and end descending."""
-    starts, ends = _ints(op, "start_ns"), _ints(op, "end_ns")
-    parent, depth = innermost(_lane(op), starts, ends, _lane(op), starts, own=True)
-    op = _set(op, "id", pa.array(np.arange(len(op), dtype=np.int64)))
-    op = _set(op, "parent", _nullable(parent, parent >= 0))
-    return _set(op, "depth", pa.array(depth.astype(np.int32)))
+def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of the tables, sorted, with `op.id`, `op.parent`, `op.depth`, `api.op` and the launch columns filled in.
+
+    In pieces, table by table.
+    """
+    lanes = Lanes([spools[name] for name in ("op", "api") if name in spools], ("process", "thread"))
+    operators = calls = None
+    if "op" in spools:
+        operators = yield from _operators(spools["op"], lanes.codes.pop(0))
+    if "api" in spools:
+        calls = yield from _calls(spools["api"], lanes.codes.pop(), lanes.values, operators, note)
+    del operators
+    give_back()
+    yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
 
 
-def _around(api: pa.Table, op: pa.Table) -> pa.Table:
-    """Gives each host call the innermost operator that runs on its thread when it starts."""
-    around, _ = innermost(
-        _lane(op), _ints(op, "start_ns"), _ints(op, "end_ns"), _lane(api), _ints(api, "start_ns"), own=False
-    )
-    return _set(api, "op", _nullable(around, around >= 0))
+def _operators(spool: Spool, lane: Codes) -> Iterator[tuple[str, pa.Table]]:
+    start, end = spool.numbers("start_ns"), spool.numbers("end_ns")
+    order = in_order(lane, start, lambda: -end)
+    lane, start, end = lane[order], start[order], end[order]
+    parent, depth = innermost(lane, start, end, lane, start, own=True)
+    for part, rows in spool.ordered(order):
+        rows = _with(rows, "id", pa.array(np.arange(part.start, part.stop)))
+        rows = _with(rows, "parent", _nullable(parent[part], parent[part] >= 0))
+        yield "op", _with(rows, "depth", pa.array(depth[part]))
+    external = spool.numbers("external")[order] if "external" in spool.columns else None
+    return _Operators(lane, start, end, external)
 
 
-def _causes(tables: dict[str, pa.Table]) -> dict[str, Ints]:
-    """The calls that caused device work, by (process, correlation): their row in `api`, and their ordinal."""
-    api = tables["api"]
-    process, correlation, start = _ints(api, "process"), _ints(api, "correlation"), _ints(api, "start_ns")
-    usable = correlation != NOTHING
-    row = np.flatnonzero(usable)
-    order = row[np.lexsort((-_ints(api, "end_ns")[row], start[row], correlation[row], process[row]))]
-    first = np.ones(len(order), bool)
-    first[1:] = (correlation[order][1:] != correlation[order][:-1]) | (process[order][1:] != process[order][:-1])
-    call = order[first]
-    caused = np.zeros(len(call), bool)
-    for name in DEVICE_WORK:
-        if name in tables:
-            at = _find(process[call], correlation[call], tables[name])
-            caused[at[at >= 0]] = True
-    ordinal = np.full(len(call), NOTHING, np.int64)
-    chosen = np.flatnonzero(caused)
-    by_time = chosen[np.lexsort((call[chosen], start[call[chosen]], process[call[chosen]]))]
-    owner = process[call[by_time]]
-    begins = np.r_[True, owner[1:] != owner[:-1]] if len(owner) else np.zeros(0, bool)
-    ordinal[by_time] = np.arange(len(by_time)) - np.maximum.accumulate(np.where(begins, np.arange(len(by_time)), 0))
-    return {"row": call, "process": process[call], "correlation": correlation[call], "ordinal": ordinal}
+def _calls(
+    spool: Spool, lane: Codes, lanes: Ints, operators: _Operators | None, note: Note
+) -> Iterator[tuple[str, pa.Table]]:
+    start = spool.numbers("start_ns")
+    order = in_order(lane, start)
+    lane, start = lane[order], start[order]
+    op = operators.around(lane, start) if operators else None
+    external = operators.externals(op) if operators and op is not None else None
+    for part, rows in spool.ordered(order):
+        if op is not None:
+            rows = _with(rows, "op", _nullable(op[part], op[part] >= 0))
+        yield "api", _without_redundant(rows, external[part] if external is not None else None)
+    correlation = spool.numbers("correlation")[order]
+    found: dict[int, tuple[Ints, Codes]] = {}
+    for process in np.unique(lanes[:, 0]).tolist():
+        own = np.flatnonzero(lanes[:, 0] == process)
+        rows = np.flatnonzero(np.isin(lane, own) & (correlation != NOTHING)).astype(np.int32)
+        found[process] = _first_calls(process, correlation[rows], rows, start, spool, order, note)
+    return _Calls(start, lane, lanes[:, 1], op, external, found)
 
 
-def _launched(work: pa.Table, api: pa.Table, calls: dict[str, Ints]) -> pa.Table:
-    at = _find(calls["process"], calls["correlation"], work)
-    found = at >= 0
-    at = np.where(found, at, 0)
-    row = calls["row"][at] if len(calls["row"]) else np.zeros(len(work), np.int64)
-    work = _set(work, "launch", _nullable(calls["ordinal"][at] if len(calls["row"]) else row, found))
-    indices = _nullable(row, found)
-    for column, source in (("launch_ns", "start_ns"), ("launch_thread", "thread"), ("op", "op")):
-        work = _set(work, column, api[source].take(indices))
-    return work
+def _first_calls(
+    process: int, ids: Ints, rows: Codes, start: Ints, spool: Spool, order: Codes, note: Note
+) -> tuple[Ints, Codes]:
+    """The correlations of a process' calls, in order, and the call that counts for each."""
+    if (ids[1:] < ids[:-1]).any():
+        by_id = np.argsort(ids, kind="stable")
+        rows, ids = rows[by_id], ids[by_id]
+    if not (ids[1:] == ids[:-1]).any():
+        return ids, rows
+    end = spool.numbers("end_ns")[order]
+    by_time = np.lexsort((rows, -end[rows], start[rows], ids))
+    rows, ids = rows[by_time], ids[by_time]
+    check_calls(np.full(len(rows), process), ids, start[rows], end[rows], note)
+    first = np.r_[True, ids[1:] != ids[:-1]]
+    return ids[first], rows[first]
 
 
-def _find(process: Ints, correlation: Ints, work: pa.Table) -> Ints:
-    """Position of each row's call among calls sorted by (process, correlation); -1 where there is none."""
-    if not len(process):
-        return np.full(len(work), -1, np.int64)
-    wanted_process, wanted = _ints(work, "process"), _ints(work, "correlation")
-    position = np.full(len(work), -1, np.int64)
-    for owner in np.unique(wanted_process):
-        low, high = np.searchsorted(process, [owner, owner + 1])
-        rows = np.flatnonzero((wanted_process == owner) & (wanted != NOTHING))
-        if low == high or not len(rows):
-            continue
-        at = low + np.searchsorted(correlation[low:high], wanted[rows])
-        at = np.minimum(at, high - 1)
-        hit = correlation[at] == wanted[rows]
-        position[rows[hit]] = at[hit]
-    return position
-
-
-def _count_unlinked(tables: dict[str, pa.Table], note: Callable[..., None]) -> None:
-    for name in DEVICE_WORK:
-        missing = _unlinked(tables[name]) if name in tables else 0
-        if missing:
+def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> Iterator[tuple[str, pa.Table]]:
+    ordinal = calls.ordinals(spools) if calls else None
+    lanes = Lanes(list(spools.values()), ("process", "device", "stream")).codes
+    orders, cuts = _blocks(lanes, list(spools.values()))
+    del lanes
+    give_back()
+    unlinked: Counter[str] = Counter()
+    for begins, ends in pairwise(cuts):
+        block = {
+            name: _launched(spool.rows(order[begin:end]), calls, ordinal)
+            for (name, spool), order, begin, end in zip(spools.items(), orders, begins, ends, strict=True)
+            if begin < end
+        }
+        for name, rows in mark(block, note).items():
+            unlinked[name] += _unlinked(name, rows)
+            yield name, rows
+    for name, spool in spools.items():
+        if unlinked[name]:
             note(
                 "no-launch",
                 "device work without a host call that caused it: no launch time, no operator",
-                count=missing,
-                example=f"{missing} of {len(tables[name])} rows of {name}",
+                count=unlinked[name],
+                example=f"{unlinked[name]} of {len(spool)} rows of {name}",
             )
 
 
-def _unlinked(work: pa.Table) -> int:
-    """Rows without a call; the driver's own migrations of managed pages have none by nature."""
-    missing = work["launch"].is_null()
-    if "kind" in work.column_names:
-        migrated = pc.fill_null(pc.starts_with(work["kind"].cast(pa.string()), "UVM_"), False)
-        missing = pc.and_not(missing, migrated)
-    return int(pc.sum(missing).as_py() or 0)
+def _blocks(lanes: list[Codes], spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]]]:
+    """The order of each table, and where blocks begin and end in each: a stream's work of a time is in one block."""
+    largest = max(range(len(spools)), key=lambda i: len(spools[i]), default=0)
+    orders, cuts = [np.zeros(0, np.int32) for _ in spools], [[0] for _ in spools]
+    bounds: list[tuple[int, int]] = []
+    for i in sorted(range(len(spools)), key=lambda i: i != largest):
+        lane, start = lanes[i], spools[i].numbers("start_ns")
+        order = orders[i] = in_order(lane, start, lambda spool=spools[i]: spool.numbers("end_ns"))
+        if i == largest:
+            at = list(range(BLOCK_ROWS, len(order), BLOCK_ROWS))
+            bounds = [(int(lane[row]), int(start[row])) for row in order[at].tolist()]
+        else:
+            lane, start = lane[order], start[order]
+            at = [_place(lane, start, *bound) for bound in bounds]
+        cuts[i] += [*at, len(order)]
+    return orders, list(zip(*cuts, strict=True))
 
 
-def _lane(table: pa.Table) -> Ints:
-    """The pair (process, thread) of each row, shape (2, rows)."""
-    process, thread = _ints(table, "process"), _ints(table, "thread")
-    return np.stack([process, thread])
+def _place(lanes: Codes, starts: Ints, lane: int, start: int) -> int:
+    """Where a row of that lane and start would come first, in rows sorted by both."""
+    begin, end = np.searchsorted(lanes, [lane, lane + 1]).tolist()
+    return begin + int(np.searchsorted(starts[begin:end], start))
 
 
-def _ints(table: pa.Table, column: str) -> Ints:
-    return pc.fill_null(table[column], NOTHING).to_numpy().astype(np.int64, copy=False)
+def _launched(rows: pa.Table, calls: _Calls | None, ordinal: Codes | None) -> pa.Table:
+    """The rows with what their calls say, and all columns that the checks of `flaws` look at."""
+    for name in (*CHECKED, *LAUNCH):
+        if name not in rows.column_names:
+            kind = REPEATED if name in ("flaw", "name", "kind", "args") else pa.int64()
+            rows = rows.append_column(name, pa.nulls(len(rows), kind))
+    if calls is None or ordinal is None:
+        return rows
+    place = calls.find(rows)
+    found, thread = place >= 0, calls.threads[calls.lane[place]]
+    rows = _with(rows, "launch", _nullable(ordinal[place], found))
+    rows = _with(rows, "launch_ns", _nullable(calls.start[place], found))
+    rows = _with(rows, "launch_thread", _nullable(thread, found & (thread != NOTHING)))
+    if calls.op is not None:
+        rows = _with(rows, "op", _nullable(calls.op[place], found & (calls.op[place] >= 0)))
+    return _without_redundant(rows, None if calls.external is None else np.where(found, calls.external[place], NOTHING))
 
 
-def _nullable(values: Ints, valid: npt.NDArray[np.bool_]) -> pa.Array:
-    return pa.array(values, mask=~valid)
+def _without_redundant(rows: pa.Table, of_operator: Ints | None) -> pa.Table:
+    """The rows without the framework's id where that is the one of their operator."""
+    if of_operator is None or "external" not in rows.column_names:
+        return rows
+    given = rows["external"].fill_null(NOTHING).to_numpy()
+    return _with(rows, "external", _nullable(given, (given != NOTHING) & (given != of_operator)))
 
 
-def _set(table: pa.Table, column: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
-    at = table.schema.get_field_index(column)
-    return table.set_column(at, table.schema.field(at), values)
+def _unlinked(name: str, rows: pa.Table) -> int:
+    """How many rows have no call; the driver's own migrations of managed pages have none by nature."""
+    missing = rows["launch"].is_null().to_numpy()
+    if name == "copy":
+        kinds = rows["kind"].combine_chunks()
+        migrations = [str(kind).startswith("UVM_") for kind in kinds.dictionary.to_pylist()]
+        missing = missing & ~np.array([*migrations, False])[kinds.indices.fill_null(len(migrations)).to_numpy()]
+    return int(missing.sum())
+
+
+def _nullable(values: npt.NDArray[np.signedinteger[Any]], valid: npt.NDArray[np.bool_]) -> pa.Array:
+    """Integers of 64 bits, null where not valid."""
+    return pa.array(values.astype(np.int64, copy=False), mask=None if valid.all() else ~valid)
+
+
+def _with(rows: pa.Table, column: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
+    at = rows.schema.get_field_index(column)
+    return rows.append_column(column, values) if at < 0 else rows.set_column(at, column, values)

@@ -3,60 +3,64 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute
 
 from ..store.tables import TABLES
 from ..store.trace import Note
+from .flaws import row_flaws
+from .linking import LINKED, link
+from .memory import give_back
+from .spool import REPEATED, Spool, compact, joined, taken
 
 if TYPE_CHECKING:
     from ..store.staging import Staging
 
-__all__ = ["Sink"]
+__all__ = ["Sink", "piece_of"]
 
-pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
-
-FLUSH_ROWS = 262_144
-LINKED = frozenset({"kernel", "copy", "fill", "api", "op"})
-"""Tables kept until the end: their rows are linked to one another."""
-
-REPEATED = pa.dictionary(pa.int32(), pa.string())
-"""Texts that repeat, as a reader may give them; kept so until they are written: sorting then moves numbers."""
+FLUSH_ROWS = 65_536
 
 
 class Sink:
-    """Takes the events of one trace, table by table, in any order and in pieces of any size."""
+    """Takes the events of one trace, table by table, in any order and in pieces of any size.
+
+    Rows of tables that are linked to one another wait on disk; of the others at most `FLUSH_ROWS` wait, in memory.
+    """
 
     def __init__(self, staging: "Staging") -> None:
         self._staging = staging
         self._pending: dict[str, list[pa.Table]] = {}
         self._pending_rows: dict[str, int] = {}
+        self._spools: dict[str, Spool] = {}
         self._notes: dict[str, Note] = {}
         self.rows: dict[str, int] = {}
 
     def write(self, table: str, columns: Mapping[str, Any]) -> None:
         """Appends rows: column name to Arrow array, NumPy array, list, or one value for all rows.
 
-        Columns of the table that are not given are null. At least one column must be an array. An end before its
-        start is set to the start and counted in a note. A column the table does not have is a bug: `KeyError`.
+        Columns of the table that are not given are null. At least one column must be an array. Times that cannot be
+        are marked (see `flaws`). A column the table does not have is a bug: `KeyError`.
         """
-        contract = TABLES[table]
-        unknown = set(columns) - set(contract.names)
-        if unknown:
-            raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
-        rows = next(len(v) for v in columns.values() if not isinstance(v, int | float | str | bool | None))
+        piece = piece_of(table, columns)
+        rows = len(piece)
         if not rows:
             return
-        arrays = [_array(columns.get(c.name), c.type, rows, keep=table in LINKED) for c in contract.columns]
-        fields = [
-            pa.field(c.name, a.type, nullable=not c.required) for c, a in zip(contract.columns, arrays, strict=True)
-        ]
-        piece = self._repair(pa.table(arrays, schema=pa.schema(fields)), table)
+        piece = self._repaired(piece, table)
+        self.rows[table] = self.rows.get(table, 0) + rows
+        if table in LINKED:
+            self.spool(table).append(piece)
+            return
         self._pending.setdefault(table, []).append(piece)
         self._pending_rows[table] = self._pending_rows.get(table, 0) + rows
-        self.rows[table] = self.rows.get(table, 0) + rows
-        if table not in LINKED and self._pending_rows[table] >= FLUSH_ROWS:
+        if self._pending_rows[table] >= FLUSH_ROWS:
             self._flush(table)
+
+    def spool(self, name: str) -> Spool:
+        """A place for rows that wait, by name; removed with all others when the trace is finished."""
+        if name not in self._spools:
+            self._spools[name] = Spool(self._staging.scratch() / name)
+        return self._spools[name]
 
     def note(self, kind: str, meaning: str, *, count: int = 1, example: str | None = None) -> None:
         """Counts a data-quality remark; the first example is kept, the meaning is the same for all of a kind."""
@@ -66,14 +70,13 @@ class Sink:
 
     def finish(self) -> tuple[Note, ...]:
         """Links device work to host calls and operators, and writes out what is left; the notes of the trace."""
-        from .linking import link
-
-        linked = {name: _joined(self._pending.pop(name)) for name in sorted(LINKED) if name in self._pending}
-        for name, table in link(linked, self.note).items():
-            for first in range(0, len(table), FLUSH_ROWS):
-                self._staging.write(name, table.slice(first, FLUSH_ROWS))
         for name in sorted(self._pending):
             self._flush(name)
+        give_back()
+        for name, rows in link({name: self._spools[name] for name in LINKED & self._spools.keys()}, self.note):
+            self._store(name, rows)
+        for spool in self._spools.values():
+            spool.close()
         notes = tuple(self._notes[kind] for kind in sorted(self._notes))
         if notes:
             rows = [{"kind": n.kind, "count": n.count, "example": n.example, "meaning": n.meaning} for n in notes]
@@ -83,49 +86,62 @@ class Sink:
     def _flush(self, name: str) -> None:
         pieces = self._pending.pop(name, [])
         self._pending_rows[name] = 0
-        if not pieces:
-            return
-        table = pa.concat_tables(pieces)
-        if TABLES[name].sort:
-            table = table.sort_by([(column, "ascending") for column in TABLES[name].sort])
-        self._staging.write(name, table)
+        if pieces:
+            rows = joined(pieces)
+            keys = [_key(rows[column].combine_chunks()) for column in TABLES[name].sort if column in rows.column_names]
+            self._store(name, taken(rows, np.lexsort(keys[::-1])) if keys else rows)
 
-    def _repair(self, piece: pa.Table, table: str) -> pa.Table:
+    def _store(self, name: str, rows: pa.Table) -> None:
+        columns = []
+        for column in TABLES[name].columns:
+            if column.name not in rows.column_names:
+                columns.append(pa.nulls(len(rows), REPEATED if column.type == pa.string() else column.type))
+            else:
+                there = rows[column.name].combine_chunks()
+                columns.append(compact(there) if isinstance(there, pa.DictionaryArray) else there)
+        self._staging.write(name, pa.table(columns, names=list(TABLES[name].names)))
+
+    def _repaired(self, piece: pa.Table, table: str) -> pa.Table:
+        """The rows with flaws marked that a row alone shows."""
+        missing = [name for name in ("flaw", "args") if name in TABLES[table].names and name not in piece.column_names]
         if "start_ns" not in piece.column_names or "end_ns" not in piece.column_names:
             return piece
-        inverted = pc.less(piece["end_ns"], piece["start_ns"])
-        count = pc.sum(inverted).as_py()
-        if not count:
-            return piece
-        first = piece.filter(inverted).slice(0, 1).to_pylist()[0]
-        self.note(
-            "negative-duration",
-            "ends before it starts: kept with its start and a duration of 0",
-            count=count,
-            example=f"{table} {first.get('name') or first.get('kind') or ''} at {first['start_ns']} ns",
-        )
-        ends = pc.max_element_wise(piece["end_ns"], piece["start_ns"], skip_nulls=False)
-        return piece.set_column(piece.column_names.index("end_ns"), piece.schema.field("end_ns"), ends)
+        for name in missing:
+            piece = piece.append_column(name, pa.nulls(len(piece), pa.string()))
+        piece = row_flaws(piece, table, self.note)
+        return piece.drop_columns([name for name in missing if piece[name].null_count == len(piece)])
 
 
-def _joined(pieces: list[pa.Table]) -> pa.Table:
-    """The pieces as one table; a column of repeated texts in one piece is one in all."""
-    repeated = {field.name for piece in pieces for field in piece.schema if field.type == REPEATED}
-    for at, piece in enumerate(pieces):
-        for name in repeated:
-            place = piece.schema.get_field_index(name)
-            if piece.schema.field(place).type != REPEATED:
-                field = piece.schema.field(place).with_type(REPEATED)
-                piece = piece.set_column(place, field, piece[name].dictionary_encode())
-        pieces[at] = piece
-    return pa.concat_tables(pieces).unify_dictionaries()
+def piece_of(table: str, columns: Mapping[str, Any]) -> pa.Table:
+    """The columns as rows of the table, given as `Sink.write` takes them; those left out stay out."""
+    contract = TABLES[table]
+    unknown = set(columns) - set(contract.names)
+    if unknown:
+        raise KeyError(f"table {table} has no column {', '.join(sorted(unknown))}")
+    rows = next(len(v) for v in columns.values() if not isinstance(v, int | float | str | bool | None))
+    return pa.table(
+        {c.name: _array(columns[c.name], c.type, rows) for c in contract.columns if columns.get(c.name) is not None}
+    )
 
 
-def _array(value: Any, kind: pa.DataType, rows: int, *, keep: bool) -> pa.Array | pa.ChunkedArray:
-    if value is None:
-        return pa.nulls(rows, kind)
+def _key(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Numbers in the order of the values, null last."""
+    if isinstance(column, pa.DictionaryArray):
+        words = column.dictionary
+        rank = np.empty(len(words), np.int64)
+        rank[np.array(sorted(range(len(words)), key=words.to_pylist().__getitem__), np.int64)] = np.arange(len(words))
+        column = pa.array(rank).take(column.indices) if len(words) else pa.nulls(len(column), pa.int64())
+    return column.cast(pa.int64()).fill_null(np.iinfo(np.int64).max).to_numpy()
+
+
+def _array(value: Any, kind: pa.DataType, rows: int) -> pa.Array | pa.ChunkedArray:
     if isinstance(value, int | float | str | bool):
+        if kind == pa.string():
+            return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([str(value)]))
         return pa.repeat(pa.scalar(value, kind), rows)
-    if isinstance(value, pa.Array | pa.ChunkedArray):
-        return value if value.type == kind or (keep and value.type == REPEATED) else value.cast(kind)
-    return pa.array(value, kind)
+    if isinstance(value, pa.ChunkedArray):
+        value = value.combine_chunks()
+    array = value if isinstance(value, pa.Array) else pa.array(value, kind)
+    if isinstance(array, pa.DictionaryArray):
+        return compact(array if array.type == REPEATED else array.cast(REPEATED))
+    return array if array.type == kind else array.cast(kind)

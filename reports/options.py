@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import click
 
-from ..collect.ingest import known, read
-from ..store.archive import Archive
+from ..collect.ingest import known, read, size_of
+from ..collect.inputs import place_of
+from ..store.archive import FORMAT, Archive
 from ..store.errors import Error
 from ..store.trace import Trace
 from .rows import FORMATS
-from .text import clean
+from .text import clean, shorten
 
 __all__ = [
     "archive_option",
@@ -26,12 +27,13 @@ __all__ = [
     "open_trace",
     "output_option",
     "patience",
+    "progress",
     "width_of",
     "write_output",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-PATIENCE_S = 2.0
+PATIENCE_S, PROGRESS_S = 2.0, 1.0
 
 
 def archive_option(command: F) -> F:
@@ -78,29 +80,28 @@ def cache_archive() -> Archive:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
-            return Archive(folder / "archive")
+            return Archive(folder / f"archive-{FORMAT}")
     except OSError:
         pass  # no home that can be written: see below
     temporary = Path(tempfile.gettempdir()) / f"tracelode-{os.getuid()}"
     temporary.mkdir(mode=0o700, exist_ok=True)
-    return Archive(temporary / "archive")
+    return Archive(temporary / f"archive-{FORMAT}")
 
 
 def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
     """The trace meant by a command's argument and the archive it lies in.
 
-    A file that the archive has read is taken from there, any other is read into the cache archive; what is no file is
-    the beginning of an id in the archive.
+    A file, URL or member of an archive that was read into the archive is taken from there, any other is read into the
+    cache archive; what is none of these is the beginning of an id in the archive.
     """
-    path = Path(trace)
     archive = Archive(archive_path)
-    if path.exists() or "/" in trace or "." in trace:
-        there = known(path, archive)
+    if "/" in trace or "." in trace or Path(trace).exists():
+        there = known(trace, archive)
         if there is not None:
             return there, archive
         archive = cache_archive()
-        with patience(f"reading {path.name}"):
-            return read(path, archive)[0], archive
+        with progress(f"reading {trace.rpartition('/')[2]}", lambda: size_of(place_of(trace))) as heard:
+            return read(trace, archive, heard=heard)[0], archive
     if not archive.path.is_dir():
         raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
     return archive.open(trace), archive
@@ -138,3 +139,30 @@ def patience(what: str) -> Generator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def progress(what: str, total: Callable[[], int]) -> Generator[Callable[[int], None] | None]:
+    """Shows on a terminal, once the work has taken a second, how far it is, how fast it goes and how long it takes.
+
+    Gives what is told the bytes that were read; `total` says how many there are. None where nobody watches.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    label = TextColumn("{task.description}", markup=False)
+    columns = (label, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(shorten(clean(what), 40), total=total() or None)
+    timer = threading.Timer(PROGRESS_S, bar.start)
+    timer.start()
+    with patience(what):
+        try:
+            yield lambda count: bar.advance(task, count)
+        finally:
+            timer.cancel()
+            timer.join()
+            bar.stop()

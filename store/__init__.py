@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from .errors import ArchiveError, Error, NotCollected, UnreadableFile
 
 if TYPE_CHECKING:
-    from .archive import Archive, Damage, Manifest, Source
+    from .archive import Archive, Damage, Manifest
+    from .sources import Membership, Source
     from .tables import COPY_KINDS, TABLES, Column, Kind, Table
     from .trace import Facts, Note, Trace
 
@@ -21,6 +22,7 @@ __all__ = [
     "Facts",
     "Kind",
     "Manifest",
+    "Membership",
     "NotCollected",
     "Note",
     "Source",
@@ -30,7 +32,8 @@ __all__ = [
 ]
 
 _HOME: dict[str, str] = {
-    **dict.fromkeys(("Archive", "Damage", "Manifest", "Source"), "archive"),
+    **dict.fromkeys(("Archive", "Damage", "Manifest"), "archive"),
+    **dict.fromkeys(("Membership", "Source"), "sources"),
     **dict.fromkeys(("COPY_KINDS", "TABLES", "Column", "Kind", "Table"), "tables"),
     **dict.fromkeys(("Facts", "Note", "Trace"), "trace"),
 }

@@ -4,7 +4,7 @@
     traces/<trace id>/manifest.json                  commit record: files with sha256 and rows, facts, notes, labels
     traces/<trace id>/<table>.parquet                immutable
     derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable
-    sources/<hash of path, size, time, reader>       id of the trace a file gave, so that it is not read again
+    sources/<hash of path, size, time, reader>       the trace a file gave, its run and rank; see `store.sources`
     catalog.duckdb                                   commented views for SQL clients, rebuildable
     .staging/                                        what is being written
 
@@ -20,11 +20,12 @@ import tomllib
 import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error
+from .sources import Membership, Source, Sources
 from .staging import Staging, sync_folder
 from .tables import TABLES
 from .trace import Facts, Note, Trace
@@ -32,23 +33,12 @@ from .trace import Facts, Note, Trace
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMAT", "Archive", "Damage", "Manifest", "Source", "absolute"]
+__all__ = ["FORMAT", "Archive", "Damage", "Manifest", "absolute"]
 
-FORMAT = 1
-"""Version of the layout above; an archive of a newer one is refused."""
+FORMAT = 2
+"""Version of the layout above and of how tables are stored; an archive of another one is refused."""
 
 ID_LENGTH = 64
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where a trace came from: path, size and time of the file as it was read, and the reader that read it."""
-
-    path: str
-    bytes: int
-    modified_ns: int
-    reader: str
-    reader_version: int
 
 
 @dataclass(frozen=True)
@@ -78,6 +68,7 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
+        self._sources = Sources(self.path / "sources", self.path / ".staging")
         self._check_format()
 
     def manifests(self) -> list[Manifest]:
@@ -99,18 +90,26 @@ class Archive:
             raise Error(f"{self.path}: {what} with an id that begins with {prefix}", some)
         return self._trace(self._manifest(found[0]))
 
-    def find(self, path: Path, reader: str, version: int) -> Trace | None:
-        """The trace that this very file (path, size, time) gave to that reader, without reading the file.
-
-        One look at `sources/`, however many traces there are.
-        """
-        status = path.stat()
-        wanted = Source(str(absolute(path)), status.st_size, status.st_mtime_ns, reader, version)
-        try:
-            folder = self.path / "traces" / self._remembered(wanted).read_text()
-        except FileNotFoundError:
+    def find(self, source: Source) -> Trace | None:
+        """The trace that this very source (path, size, time, reader) gave, without reading it."""
+        there = self._sources.of(source)
+        if there is None:
             return None
-        return self._trace(self._manifest(folder)) if folder.is_dir() and self._read_by(folder, wanted) else None
+        folder = self.path / "traces" / there.trace_id
+        return self._trace(self._manifest(folder)) if folder.is_dir() and self._read_by(folder, source) else None
+
+    def memberships(self) -> list[Membership]:
+        """What each file that was read is to its run, by path, for the traces that are there."""
+        return [one for one in self._sources.all() if self.holds(one.trace_id)]
+
+    def remember(self, member: Membership) -> None:
+        """Writes what a source is to its run over what was known of it. Without a run it stays in the one it is in."""
+        there = self._sources.of(member.source)
+        if member.run is None and there is not None:
+            member = replace(member, run=there.run)
+        if member != there:
+            with _disk_errors(self.path):
+                self._sources.put(member)
 
     def holds(self, id: str) -> bool:
         """Whether a trace of that whole id is there."""
@@ -146,7 +145,7 @@ class Archive:
                 manifest = self._manifest(target)
             else:
                 self._publish(staging.path, target)
-            self._put(self._remembered(source), id)
+            self._sources.put(Membership(id, source, run))
             return self._trace(manifest)
 
     def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any]) -> Trace:
@@ -216,11 +215,10 @@ class Archive:
         try:
             version = tomllib.loads(marker.read_text())["format"]
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
-            raise ArchiveError(f"{marker}: is not an archive's marker", "restore it: format = 1") from error
-        if version > FORMAT:
-            raise ArchiveError(
-                f"{self.path}: archive format {version}, this tracelode reads up to {FORMAT}", "update tracelode"
-            )
+            raise ArchiveError(f"{marker}: is not an archive's marker", f"restore it: format = {FORMAT}") from error
+        if version != FORMAT:
+            hint = "update tracelode" if version > FORMAT else "ingest the files again into a new archive"
+            raise ArchiveError(f"{self.path}: archive format {version}, this tracelode reads format {FORMAT}", hint)
 
     def _create(self) -> None:
         for name in ("traces", "derived", "sources", ".staging"):
@@ -233,10 +231,6 @@ class Archive:
         temporary = self.path / ".staging" / f"{uuid.uuid4().hex}.text"
         temporary.write_text(text)
         temporary.replace(path)
-
-    def _remembered(self, source: Source) -> Path:
-        """The file that holds the id of the trace a source gave."""
-        return self.path / "sources" / hashlib.sha256(json.dumps(asdict(source)).encode()).hexdigest()
 
     def _publish(self, staged: Path, target: Path) -> None:
         """Renames the staged folder into place, whoever else does the same at the same moment."""

@@ -12,7 +12,11 @@ __all__ = [
     "DEVICE",
     "DEVICE_OPERATION",
     "END",
+    "EVENT_INDEX",
+    "EXTERNAL",
     "F64",
+    "FLAW",
+    "FLAWS",
     "HOST_SPAN",
     "I32",
     "I64",
@@ -43,6 +47,10 @@ COPY_KINDS = (
     "UVM_DtoD",
 )
 """Directions of a copy: H host, D device, P peer device, A array; UVM_ where the driver moved managed pages."""
+
+
+FLAWS = ("negative duration", "timestamp overflow", "overlong", "no start")
+"""What is wrong with the times of an event. With "no start" its start is not to be trusted either."""
 
 
 class Kind(StrEnum):
@@ -94,6 +102,14 @@ END = Column("end_ns", I64, "end; never before the start", "ns", required=True)
 NAME = Column("name", TEXT, "name as recorded, demangled where the source gives that")
 DEVICE = Column("device", I32, "device ordinal as the process numbers it", required=True)
 CORRELATION = Column("correlation", I64, "id shared by a host call and the device work it caused, per process")
+EXTERNAL = Column("external", I64, "the framework's id of the operator, where it is not that of `op` (`op.external`)")
+EVENT_INDEX = Column("event_index", I64, "position in the profiler's own list of events")
+FLAW = Column(
+    "flaw",
+    TEXT,
+    f"why its times are not to be trusted: {', '.join(FLAWS)}; the end is then set to the start, so that no sum uses "
+    "it, and `args` keeps `recorded_end_ns`",
+)
 ARGS = Column("args", TEXT, "JSON object of what the source says and no column holds")
 DEVICE_OPERATION = (
     PROCESS,
@@ -102,6 +118,7 @@ DEVICE_OPERATION = (
     Column("stream", I64, "stream or queue", required=True),
     START,
     END,
+    FLAW,
 )
 LAUNCH = (
     CORRELATION,
@@ -113,6 +130,7 @@ LAUNCH = (
     Column("launch_ns", I64, "start of that call", "ns"),
     Column("launch_thread", I64, "thread of that call"),
     Column("op", I64, "`op.id` of the innermost framework operator around that call"),
+    EXTERNAL,
     ARGS,
 )
-HOST_SPAN = (PROCESS, THREAD, START, END)
+HOST_SPAN = (PROCESS, THREAD, START, END, FLAW)

@@ -20,7 +20,9 @@ select
     coalesce(sum(duration_ns), 0)::bigint as kernel_time_ns
 from kernel
 """
-LONGEST = "select name, duration_ns from kernel order by duration_ns desc, name desc limit 1"
+LONGEST = """
+select name, duration_ns from kernel where duration_ns is not null order by duration_ns desc, name desc limit 1
+"""
 COPIES = """
 select coalesce(kind, 'unknown') as kind, count(*) as copies, sum(bytes)::bigint as bytes
 from copy
@@ -32,8 +34,8 @@ WORK = """
 select
     count(distinct device) as devices,
     count(distinct (device, stream)) as streams,
-    min(start_ns) as gpu_first_ns,
-    max(end_ns) as gpu_last_ns
+    min(start_ns) filter (flaw is distinct from 'no start') as gpu_first_ns,
+    max(end_ns) filter (flaw is distinct from 'no start') as gpu_last_ns
 from ({work})
 """
 LAUNCH = "contains(lower(name), 'launch') and not regexp_matches(name, 'hostfunc|callconfiguration', 'i')"
@@ -61,7 +63,7 @@ def facts(trace: Trace) -> dict[str, Any]:
         if trace.has("kernel"):
             found |= _row(database, KERNELS)
             longest = _row(database, LONGEST)
-            found["longest_kernel"] = [longest["name"], longest["duration_ns"]]
+            found["longest_kernel"] = [longest["name"], longest["duration_ns"]] if longest else None
         found |= _copies(database, trace) | _fills(database, trace) | _extent(database, trace) | _calls(database, trace)
     return found
 
@@ -84,7 +86,7 @@ def _extent(database: "duckdb.DuckDBPyConnection", trace: Trace) -> dict[str, An
     there = [name for name in ("kernel", "copy", "fill") if trace.has(name)]
     if not there:
         return {"devices": 0, "streams": 0, "gpu_first_ns": None, "gpu_last_ns": None}
-    work = " union all ".join(f"select device, stream, start_ns, end_ns from {name}" for name in there)
+    work = " union all ".join(f"select device, stream, start_ns, end_ns, flaw from {name}" for name in there)
     return _row(database, WORK.format(work=work))
 
 
@@ -101,4 +103,5 @@ def _calls(database: "duckdb.DuckDBPyConnection", trace: Trace) -> dict[str, Any
 def _row(database: "duckdb.DuckDBPyConnection", query: str) -> dict[str, Any]:
     answer = database.execute(query)
     names = [column[0] for column in answer.description or []]
-    return dict(zip(names, answer.fetchone() or (), strict=True))
+    row = answer.fetchone()
+    return dict(zip(names, row, strict=True)) if row else {}

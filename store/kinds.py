@@ -11,7 +11,8 @@ __all__ = ["CATEGORIES", "category_sql"]
 CATEGORIES: tuple[tuple[str, str], ...] = (
     (
         "communication",
-        r"nccl|rccl|oneccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|multimem|nvshmem|deep_?ep|cross_device_reduce",
+        r"nccl|rccl|msccl|oneccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|multimem|(nv|roc)shmem|deep_?ep|"
+        r"mori::|userbuffers|cross_device_reduce",
     ),
     ("copy", r"rocclr_(copy|fill)buffer|^mem(cpy|set)"),
     ("attention", r"flash|fmha|attention|attn|mha_|paged_kv"),

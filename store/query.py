@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error, NotCollected
 from .kinds import category_sql
+from .stored import LENGTH, has_length, stored_names
 from .tables import TABLES, Kind, Table
 
 if TYPE_CHECKING:
@@ -21,37 +23,56 @@ TraceFiles = Mapping[str, Mapping[str, Path]]
 LOOKING = frozenset({"show", "describe", "summarize", "information_schema", "duckdb_views", "duckdb_columns"})
 """Words of a query that looks at the catalogue."""
 
+SQL_TYPES: Mapping[str, str] = {
+    "int32": "integer",
+    "int64": "bigint",
+    "double": "double",
+    "string": "varchar",
+    "list<item: string>": "varchar[]",
+}
+"""SQL's names of the types that columns have."""
+
 DERIVED: Mapping[str, str] = {
     "trace_id": "id of the trace the row belongs to",
-    "duration_ns": "end_ns - start_ns",
+    "duration_ns": "end_ns - start_ns; null where `flaw` says that the times are not to be trusted",
     "time_ns": "end_ns - from_ns: the iteration with the wait before it",
     "category": "kind of work by the kernel's name: communication, gemm, attention, ...; see `store.kinds`",
 }
 """Columns that views add to those of the tables, and what they mean."""
 
 
-def connect(traces: TraceFiles, query: str = "") -> "duckdb.DuckDBPyConnection":
+def connect(traces: TraceFiles, query: str = "", *, mixed: bool = False) -> "duckdb.DuckDBPyConnection":
     """Opens an in-memory database with a view for each table that at least one of the traces has.
 
-    With a query that names tables and does not look at the catalogue, only views of names it contains are made: that
-    is most of the time a small query takes.
+    `mixed`: some of the files were written when their table had fewer columns. With a query that names tables and does
+    not look at the catalogue, only views of names it contains are made: that is most of the time a small query takes.
     """
     import duckdb
 
     connection = duckdb.connect(":memory:", config={"autoinstall_known_extensions": "false"})
     words = set(re.findall(r"[a-z_]+", query.lower()))
     wanted = words & TABLES.keys() if not words & LOOKING else frozenset[str]()
-    create_views(connection, {trace: _only(files, wanted) for trace, files in traces.items()})
+    create_views(connection, {trace: _only(files, wanted) for trace, files in traces.items()}, mixed=mixed)
     return connection
 
 
-def create_views(connection: "duckdb.DuckDBPyConnection", traces: TraceFiles, *, comments: bool = False) -> None:
-    """Creates the views in an open database; with `comments`, documents each of them and its columns."""
+def create_views(
+    connection: "duckdb.DuckDBPyConnection", traces: TraceFiles, *, comments: bool = False, mixed: bool = False
+) -> None:
+    """Creates the views in an open database; with `comments`, documents each of them and its columns.
+
+    `mixed`: see `connect`. Columns that the first of a table's files lacks are found out anyway, and are null.
+    """
+    import duckdb
+
     for table in TABLES.values():
         files = [files[table.name] for files in traces.values() if table.name in files]
         if not files:
             continue
-        connection.execute(_view(table, files))
+        try:
+            connection.execute(_view(table, files, mixed=mixed))
+        except duckdb.BinderException:
+            connection.execute(_view(table, files, mixed=True))
         if comments:
             connection.execute(_comments(table))
 
@@ -59,14 +80,14 @@ def create_views(connection: "duckdb.DuckDBPyConnection", traces: TraceFiles, *,
 def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
     """Runs one statement and returns its rows. Raises `NotCollected` for a table no trace has, `Error` for bad SQL."""
     import duckdb
-    import polars as pl
 
     try:
-        with connect(traces, query) as connection:
-            if len(connection.extract_statements(query)) != 1:
-                raise Error("sql: not exactly one statement", "give one statement")
-            answer: Any = connection.sql(query)  # None for a statement without rows
-            return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
+        try:
+            return _answer(traces, query)
+        except duckdb.InvalidInputException as error:
+            if "schema mismatch" not in str(error):
+                raise
+            return _answer(traces, query, mixed=True)
     except duckdb.CatalogException as error:
         raise _missing_table(error, traces) from error
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
@@ -75,9 +96,19 @@ def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
         raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
 
 
+def _answer(traces: TraceFiles, query: str, *, mixed: bool = False) -> "pl.DataFrame":
+    import polars as pl
+
+    with connect(traces, query, mixed=mixed) as connection:
+        if len(connection.extract_statements(query)) != 1:
+            raise Error("sql: not exactly one statement", "give one statement")
+        answer: Any = connection.sql(query)  # None for a statement without rows
+        return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
+
+
 def view_columns(table: Table) -> list[str]:
     """The column names of the table's view, in order."""
-    derived = ["duration_ns"] if {"start_ns", "end_ns"} <= set(table.names) else []
+    derived = [LENGTH] if has_length(table) else []
     if table.name == "kernel":
         derived.append("category")
     if table.name == "iteration":
@@ -85,20 +116,31 @@ def view_columns(table: Table) -> list[str]:
     return ["trace_id", *table.names, *derived]
 
 
-def _view(table: Table, files: list[Path]) -> str:
-    """The statement that creates the table's view: the trace id is the folder that holds the file."""
+def _view(table: Table, files: list[Path], *, mixed: bool) -> str:
+    """The statement that creates the table's view: the trace id is the folder that holds the file.
+
+    If `mixed`, columns that a file lacks are null in it: then all files are looked at before the first row.
+    """
     listed = ", ".join(_quoted(str(f)) for f in files)
-    columns = ["split_part(filename, '/', -2) as trace_id", *(f'"{name}"' for name in table.names)]
-    if "duration_ns" in view_columns(table):
-        columns.append("end_ns - start_ns as duration_ns")
+    columns = ["split_part(filename, '/', -2) as trace_id"]
+    columns += [f"start_ns + {LENGTH} as end_ns" if n == LENGTH else f'"{n}"' for n in stored_names(table)]
+    if has_length(table):
+        columns.append(f"case when flaw is null then {LENGTH} end as {LENGTH}" if "flaw" in table.names else LENGTH)
     if table.name == "kernel":
         columns.append(f"{category_sql('name')} as category")
     if table.name == "iteration":
         columns.append("end_ns - from_ns as time_ns")
     body = ",\n    ".join(columns)
-    return (
-        f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom read_parquet([{listed}], filename = true)'
-    )
+    source = f"read_parquet([{listed}], filename = true)"
+    if mixed:
+        stored = [replace(c, name=name) for c, name in zip(table.columns, stored_names(table), strict=True)]
+        empty = ", ".join(f'null::{SQL_TYPES[str(c.type)]} as "{c.name}"' for c in stored)
+        source = f"""(
+    select {empty} where false
+    union all by name
+    select * from read_parquet([{listed}], filename = true, union_by_name = true)
+)"""
+    return f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom {source}'
 
 
 def _comments(table: Table) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import NotCollected
+from .stored import read, scan
 from .tables import TABLES
 
 if TYPE_CHECKING:
@@ -70,15 +71,11 @@ class Trace:
 
     def table(self, name: str) -> "pl.LazyFrame":
         """The table of that name; `NotCollected` when the trace has none."""
-        import polars as pl
-
-        return pl.scan_parquet(self._file(name))
+        return scan(self._file(name))
 
     def arrow(self, name: str, columns: list[str] | None = None) -> "pa.Table":
         """The same as an Arrow table in memory, with the columns asked for."""
-        import pyarrow.parquet as pq
-
-        return pq.ParquetFile(self._file(name)).read(columns=columns)
+        return read(self._file(name), columns)
 
     def sql(self, query: str) -> "pl.DataFrame":
         """Runs one statement over the views of this trace alone (see `store.query`)."""

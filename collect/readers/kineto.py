@@ -28,6 +28,8 @@ VERSION = 1
 KINETO_MEMBER = re.compile(
     rb'\{\s*"(?:schemaVersion|deviceProperties|computeProperties|distributedInfo|traceName|baseTimeNanoseconds)"\s*:'
 )
+EVENT_CAP = 1_000_000
+"""The exporters of TensorFlow and JAX write no more events than that into one JSON file (openxla/xla#44702)."""
 PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
 
 
@@ -52,8 +54,14 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     used = reading.finish()
     write_devices(members, reading.processes.main, sink)
     tables = reading.tables
+    if reading.generic and sink.rows.get("range") == EVENT_CAP:
+        meaning = f"exactly {EVENT_CAP} spans, at which exporters of XLA stop without a word: the rest may be missing"
+        sink.note("event-cap", meaning)
+    if not reading.generic and len(used) > 1:
+        meaning = "processes in one file, as where ranks were merged: kept apart, but their clocks need not agree"
+        sink.note("merged-ranks", meaning, count=len(used), example=f"processes {', '.join(map(str, used[:4]))}")
     write_processes(members, used, reading.processes, tables.process_names, tables.raw_pids, sink)
-    return facts_of(members, tables.first_ns, generic=reading.generic)
+    return facts_of(members, reading.first_ns, generic=reading.generic)
 
 
 class _Reading:
@@ -104,6 +112,11 @@ class _Reading:
             self._rest(rest)
         return members
 
+    @property
+    def first_ns(self) -> int | None:
+        """The time of the file's first event that has one."""
+        return self._batch.first_time
+
     def finish(self) -> list[int]:
         """Writes what was kept until the end; the processes. `UnreadableFile` when all there is, is damage."""
         self._elements.finish()
@@ -127,7 +140,9 @@ class _Reading:
             if outcome == CLOSED:
                 return True
             if outcome == FULL:
-                if not spans and batch.count:
+                if batch.full:
+                    self.tables.write_kind(batch, batch.full)
+                elif not spans and batch.count:
                     self._flush()
                 elif not spans:
                     batch.grow()
@@ -142,10 +157,8 @@ class _Reading:
                 final = not window.extend()
 
     def _flush(self) -> None:
-        if self._batch.count:
-            self.tables.write(self._batch)
+        self.tables.write(self._batch)
         self._elements.write()
-        self._batch.empty()
 
     def _note(self, kind: str, count: int, example: str) -> None:
         self._elements.note(kind, example, count)

@@ -52,7 +52,7 @@ def _compiler() -> str:
 
     from ...collect.nesting import innermost
 
-    lane = np.zeros((2, 2), np.int64)
+    lane = np.zeros(2, np.int32)
     found, depth = innermost(lane, np.array([0, 1]), np.array([9, 5]), lane, np.array([0, 1]), own=True)
     if found.tolist() != [-1, 0] or depth.tolist() != [0, 1]:
         raise AssertionError(f"a compiled function gives {found.tolist()}, {depth.tolist()}")

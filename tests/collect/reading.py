@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from tracelode.collect.files import Reader, open_file
 from tracelode.collect.sink import Sink
+from tracelode.store import stored
 from tracelode.store.archive import Archive
 from tracelode.store.trace import Facts, Note
 
@@ -75,7 +75,7 @@ def read(reader: Reader, path: Path, folder: Path) -> Told:
         found = reader.read(file, sink)
         notes = {note.kind: note for note in sink.finish()}
         staging.finish()
-        tables = {p.stem: pq.ParquetFile(p).read().to_pylist() for p in staging.path.glob("*.parquet")}
+        tables = {p.stem: stored.read(p).to_pylist() for p in staging.path.glob("*.parquet")}
     tables.pop("note", None)
     return Told(tables, notes, found)
 

@@ -175,7 +175,7 @@ def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
     trace = read_bytes(tmp_path, b'{"schemaVersion": 1, "traceEvents": [' + bad + b"," + bad + b"," + good + b"]}")
     assert [row["name"] for row in rows_of(trace, "op")] == ["caf\ufffd", "caf\ufffd", "café"]
     assert [row["args"]["stack"] for row in rows_of(trace, "op")] == ["\ufffd file", "\ufffd file", "\u4f60"]
-    assert notes_of(trace) == {"invalid-utf8": 3}  # one name, and the arguments of two events
+    assert notes_of(trace) == {"invalid-utf8": 2}  # one name and one text of arguments, each of two events
 
 
 def test_a_missing_quote_in_an_arrow_costs_nothing(tmp_path: Path) -> None:
@@ -215,11 +215,11 @@ def test_two_files_written_into_one_give_the_events_of_both(tmp_path: Path) -> N
     kept = [row["json"] for row in rows_of(trace, "other")]
     assert kept[0] == {"ph": "X", "cat": "cpu_op", "name": {"schemaVersion": 1, "traceEvents": []}}
     assert kept[1].startswith('}"op9", "pid": 10, "tid": 1, "ts": 9, "dur": 1')
-    assert notes_of(trace) == {"mended": 1, "not-understood": 1, "damaged": 1}
+    assert notes_of(trace) == {"mended": 1, "not-understood": 1, "damaged": 1, "merged-ranks": 2}
 
     trace = read_bytes(tmp_path, (one + "\n" + two).encode())
     assert len(rows_of(trace, "op")) == 40
-    assert notes_of(trace) == {"several-traces": 2}
+    assert notes_of(trace) == {"several-traces": 2, "merged-ranks": 2}
 
 
 def test_elements_that_are_no_event_are_kept(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_times_that_no_clock_shows_and_missing_ones_do_not_become_rows_of_work(t
     """Item 46: overflown time stamps; a kernel without a time is no kernel."""
     place = {"device": 0, "stream": 7}
     broken = [
-        duration("kernel", "overflown", 0, 7, 1, 18446744073709551.615, **place),
+        duration("kernel", "overflown", 0, 7, 18446744073709551.615, 1, **place),
         {**duration("kernel", "timeless", 0, 7, 1, 1, **place), "ts": None},
         duration("kernel", "nowhere", "lane", "lane", 1, 1),
     ]
@@ -281,7 +281,7 @@ def test_times_that_no_clock_shows_and_missing_ones_do_not_become_rows_of_work(t
     trace = read_events(tmp_path, HOST, *broken, endless)
     assert [(row["name"], row["end_ns"] - row["start_ns"]) for row in rows_of(trace, "kernel")] == [("endless", 0)]
     assert [row["json"]["name"] for row in rows_of(trace, "other")] == ["overflown", "timeless", "nowhere"]
-    assert notes_of(trace) == {"not-understood": 3, "no-duration": 1}
+    assert notes_of(trace) == {"not-understood": 3, "no-duration": 1, "zero-duration": 1}
 
 
 SAMPLE = b"".join(

@@ -97,4 +97,4 @@ def test_calls_of_one_graph_share_a_correlation_with_many_kernels(tmp_path: Path
         ("k0", 0),
         ("orphan", None),
     ]
-    assert {note.kind: note.count for note in trace.notes} == {"no-launch": 1}
+    assert {note.kind: note.count for note in trace.notes} == {"no-launch": 1, "shared-launch": 2}

@@ -41,7 +41,8 @@ def test_a_kernel_has_its_launch_dimensions_and_the_process_of_its_call(tmp_path
             "launch": 0,
             "launch_ns": 105_000,
             "launch_thread": 11,
-            "args": {"External id": 3, "queued": 0, "blocks per SM": 0.25},
+            "external": 3,
+            "args": {"queued": 0, "blocks per SM": 0.25},
         }
     ]
     assert rows_of(trace, "api") == [
@@ -97,7 +98,7 @@ def test_the_categories_of_2020_mean_the_same(tmp_path: Path) -> None:
         }
     ]
     (kernel,), (copy,), (fill,) = (rows_of(trace, table) for table in ("kernel", "copy", "fill"))
-    assert (kernel["process"], kernel["end_ns"] - kernel["start_ns"], kernel["args"]) == (9, 0, {"external id": 0})
+    assert (kernel["process"], kernel["end_ns"] - kernel["start_ns"], kernel["external"]) == (9, 0, 0)
     assert (copy["kind"], copy["source_memory"], copy["target_memory"]) == ("HtoD", "pinned", "device")
     assert (copy["launch"], "args" in copy, fill["bytes"], fill["memory"]) == (0, False, 64, "device")
     assert rows_of(trace, "flow") == [
@@ -157,7 +158,8 @@ def test_an_operator_has_shapes_types_and_the_forward_it_belongs_to(tmp_path: Pa
             "forward_thread": 1,
             "shapes": [[2, 3], []],
             "types": ["float", ""],
-            "args": {"Concrete Inputs": ["", "1"], "Ev Idx": 9},
+            "event_index": 9,
+            "args": {"Concrete Inputs": ["", "1"]},
         },
     ]
 
@@ -260,7 +262,7 @@ def test_spans_of_every_sort_become_ranges(tmp_path: Path) -> None:
             "name": "nn/module.py(1): forward",
             "id": 5,
             "parent_id": 4,
-            "args": {"Ev Idx": 3},
+            "event_index": 3,
         },
         {**common, "thread": 11, "start_ns": 2000, "end_ns": 10000, "name": "ProfilerStep#3", "kind": "annotation"},
         {

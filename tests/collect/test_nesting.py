@@ -6,10 +6,10 @@ from tracelode.collect.nesting import innermost
 
 
 def _sweep(spans: list[tuple[int, int, int]], moments: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    lane = np.array([[0] * len(spans), [s[0] for s in spans]], np.int64).reshape(2, -1)
+    lane = np.array([s[0] for s in spans], np.int32)
     start = np.array([s[1] for s in spans], np.int64)
     end = np.array([s[2] for s in spans], np.int64)
-    at_lane = np.array([[0] * len(moments), [m[0] for m in moments]], np.int64).reshape(2, -1)
+    at_lane = np.array([m[0] for m in moments], np.int32)
     found, depth = innermost(lane, start, end, at_lane, np.array([m[1] for m in moments], np.int64), own=False)
     return found.tolist(), depth.tolist()
 
@@ -21,7 +21,7 @@ def test_a_moment_belongs_to_the_innermost_open_span_of_its_lane() -> None:
 
 
 def test_a_span_does_not_hold_itself_and_equal_spans_nest_in_order() -> None:
-    lane = np.zeros((2, 4), np.int64)
+    lane = np.zeros(4, np.int32)
     start, end = np.array([0, 0, 3, 20]), np.array([10, 10, 4, 25])
     found, depth = innermost(lane, start, end, lane, start, own=True)
     assert found.tolist() == [-1, 0, 1, -1]

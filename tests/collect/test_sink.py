@@ -3,10 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tracelode.collect.sink import Sink
+from tracelode.store import stored
 from tracelode.store.archive import Archive
 from tracelode.store.staging import Staging
 
@@ -18,7 +18,7 @@ def staging(tmp_path: Path) -> Iterator[Staging]:
 
 
 def _read(staging: Staging, table: str) -> list[dict[str, object]]:
-    return pq.ParquetFile(staging.path / f"{table}.parquet").read().to_pylist()
+    return stored.read(staging.path / f"{table}.parquet").to_pylist()
 
 
 KERNEL = {"process": 1, "device": 0, "stream": 7}
@@ -51,7 +51,7 @@ def test_an_end_before_its_start_is_repaired_and_counted(staging: Staging) -> No
         ("b", 20, 20),
     ]
     assert [(n.kind, n.count, n.example) for n in notes if n.kind == "negative-duration"] == [
-        ("negative-duration", 1, "kernel b at 20 ns")
+        ("negative-duration", 1, "kernel b at 20 ns, -15 ns long")
     ]
 
 

@@ -1,11 +1,13 @@
 import multiprocessing
+import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tracelode.store import Archive, ArchiveError, Error, Facts, Note, Source
+from tracelode.store import Archive, ArchiveError, Error, Facts, Membership, Note, Source
 
 from .rows import SOURCE, add, kernel, rows
 
@@ -65,20 +67,16 @@ def test_an_id_that_fits_none_or_several_traces_is_refused(tmp_path: Path) -> No
 
 
 def test_a_file_already_read_is_found_by_path_size_and_time(tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    file.write_text("{}")
-    status = file.stat()
     archive = Archive(tmp_path / "t")
-    source = Source(str(file), status.st_size, status.st_mtime_ns, "kineto", 1)
+    source = Source("/data/run.json", 2, 34, "kineto", 1)
     with archive.stage() as staging:
         staging.write("kernel", rows("kernel", kernel("x", 0, 1)))
         archive.commit(staging, id=A, source=source, facts=Facts("kineto"), notes=())
-    found = archive.find(file, "kineto", 1)
+    found = archive.find(source)
     assert found is not None
     assert found.id == A
-    assert archive.find(file, "kineto", 2) is None
-    file.write_text("{ }")
-    assert archive.find(file, "kineto", 1) is None
+    for other in ({"reader_version": 2}, {"bytes": 3}, {"modified_ns": 1}, {"path": "/elsewhere"}):
+        assert archive.find(replace(source, **other)) is None
 
 
 def test_fsck_names_every_altered_and_missing_file(tmp_path: Path) -> None:
@@ -188,34 +186,59 @@ def _write_often(path: str, number: int) -> None:
         add(Archive(path), f"{number}" * 64, kernel("own", 0, 1))
 
 
+def _commit(archive: Archive, source: Source, id: str = A, run: str | None = None) -> None:
+    with archive.stage() as staging:
+        staging.write("kernel", rows("kernel", kernel("x", 0, 1)))
+        archive.commit(staging, id=id, source=source, facts=Facts("kineto"), notes=(), run=run)
+
+
 def test_another_file_with_the_same_content_is_known_the_next_time_too(tmp_path: Path) -> None:
-    archive = Archive(tmp_path / "t")
-    for name in ("one", "two"):
-        file = tmp_path / name
-        file.write_text("same")
-        status = file.stat()
-        with archive.stage() as staging:
-            staging.write("kernel", rows("kernel", kernel("x", 0, 1)))
-            source = Source(str(file), status.st_size, status.st_mtime_ns, "kineto", 1)
-            archive.commit(staging, id=A, source=source, facts=Facts("kineto"), notes=())
-    for name in ("one", "two"):
-        found = archive.find(tmp_path / name, "kineto", 1)
+    archive = Archive(tmp_path)
+    sources = [replace(SOURCE, path=path) for path in ("/data/one", "/data/two")]
+    for source in sources:
+        _commit(archive, source)
+    for source in sources:
+        found = archive.find(source)
         assert found is not None
         assert found.id == A
     assert archive.holds(A)
     assert not archive.holds(B)
+    assert [one.source.path for one in archive.memberships()] == ["/data/one", "/data/two"]
 
 
 def test_a_source_whose_trace_is_gone_is_not_known(tmp_path: Path) -> None:
-    import shutil
+    archive = Archive(tmp_path)
+    _commit(archive, SOURCE)
+    shutil.rmtree(tmp_path / "traces" / A)
+    assert archive.find(SOURCE) is None
+    assert archive.memberships() == []
 
-    archive = Archive(tmp_path / "t")
-    file = tmp_path / "one"
-    file.write_text("same")
-    status = file.stat()
-    with archive.stage() as staging:
-        staging.write("kernel", rows("kernel", kernel("x", 0, 1)))
-        source = Source(str(file), status.st_size, status.st_mtime_ns, "kineto", 1)
-        archive.commit(staging, id=A, source=source, facts=Facts("kineto"), notes=())
-    shutil.rmtree(tmp_path / "t" / "traces" / A)
-    assert archive.find(file, "kineto", 1) is None
+
+def test_the_rank_in_a_run_is_remembered_apart_from_the_trace(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    _commit(archive, SOURCE, run="run7")
+    before = (tmp_path / "traces" / A / "manifest.json").read_bytes()
+    archive.remember(Membership(A, SOURCE, None, 3, "name"))
+    assert archive.memberships() == [Membership(A, SOURCE, "run7", 3, "name")]
+    archive.remember(Membership(A, SOURCE, "run8", 4, "file"))
+    assert archive.memberships() == [Membership(A, SOURCE, "run8", 4, "file")]
+    assert (tmp_path / "traces" / A / "manifest.json").read_bytes() == before
+    assert list(archive.fsck()) == []
+
+
+def test_of_a_file_read_in_two_states_the_later_one_counts(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    _commit(archive, SOURCE, B, run="run")
+    later = replace(SOURCE, modified_ns=SOURCE.modified_ns + 1)
+    _commit(archive, later, A, run="run")
+    assert archive.memberships() == [Membership(A, later, "run")]
+
+
+def test_what_is_no_record_of_a_source_is_passed_over(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    _commit(archive, SOURCE)
+    (record,) = (tmp_path / "sources").iterdir()
+    for text in (A, "", "[]", "{}", '{"source": {}}'):
+        record.write_text(text)
+        assert archive.find(SOURCE) is None
+        assert archive.memberships() == []

@@ -65,3 +65,16 @@ def test_bytes_some_copies_do_not_state_are_not_summed(tmp_path: Path) -> None:
     trace, _ = build(tmp_path, copy=[{"start_ns": 0, "end_ns": 1, "bytes": None}])
     assert facts(trace)["memcpy_bytes"] is None
     assert facts(trace)["memcpy"] == {"HtoD": 1}
+
+
+def test_rows_with_wrong_times_are_counted_and_in_no_sum_or_extent(tmp_path: Path) -> None:
+    kernels = [
+        {"start_ns": 10**10, "end_ns": 10**10 + 5, "name": "a"},
+        {"start_ns": 0, "end_ns": 0, "name": "b"},
+        {"start_ns": 10**10 + 9, "end_ns": 10**10 + 7, "name": "b"},
+    ]
+    told = facts(build(tmp_path, kernel=kernels)[0])
+    assert (told["kernels"], told["kernel_time_ns"], told["longest_kernel"]) == (3, 5, ["a", 5])
+    assert (told["gpu_first_ns"], told["gpu_last_ns"]) == (10**10, 10**10 + 9)
+    told = facts(build(tmp_path / "all", kernel=[kernels[2]])[0])
+    assert (told["kernels"], told["kernel_time_ns"], told["longest_kernel"]) == (1, 0, None)

@@ -1,8 +1,10 @@
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from tracelode.store import Archive, ArchiveError, Error, NotCollected
+from tracelode.store import TABLES, Archive, ArchiveError, Error, NotCollected
+from tracelode.store.query import SQL_TYPES
 
 from .rows import add, kernel
 
@@ -124,3 +126,24 @@ def test_a_table_that_was_not_mined_says_how_to_mine_it(tmp_path: Path) -> None:
     with pytest.raises(NotCollected, match="nothing was mined") as caught:
         trace.sql("select * from level")
     assert caught.value.hint == "mine a trace first: tracelode mine TRACE"
+
+
+def test_a_row_with_a_flaw_has_no_duration(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 5, 9), kernel("y", 7, 7, flaw="overlong"), kernel("z", 8, 8))
+    assert trace.sql("select name, duration_ns from kernel order by name").rows() == [("x", 4), ("y", None), ("z", 0)]
+
+
+@pytest.mark.parametrize("old", [(A,), (B,), (A, B)])
+def test_columns_that_files_of_an_earlier_version_lack_are_null(tmp_path: Path, old: tuple[str, ...]) -> None:
+    archive = Archive(tmp_path)
+    for id in (A, B):
+        trace = add(archive, id, kernel("x", 5, 9))
+        if id in old:
+            path = trace.files["kernel"]
+            pq.write_table(pq.ParquetFile(path).read().drop_columns(["flaw", "op"]), path)
+    rows = archive.sql("select trace_id, name, duration_ns, flaw, op from kernel order by 1").rows()
+    assert rows == [(id, "x", 4, None, None) for id in (A, B)]
+
+
+def test_every_type_of_a_column_has_a_name_in_sql() -> None:
+    assert {str(column.type) for table in TABLES.values() for column in table.columns} == SQL_TYPES.keys()

@@ -1,0 +1,133 @@
+"""Events whose times cannot be: found, told apart from what is merely unusual, and marked in the column `flaw`.
+
+A flawed event stays in its table with its end set to its start; `args` keeps the end the source gave. What is
+unusual but possible (work that overlaps on a stream, a kernel before its launch) is counted and left as it is.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+from ..store.columns import FLAWS
+from .kineto_args import with_member
+from .launches import check_launches
+from .overlaps import check_overlaps
+
+__all__ = ["MEANINGS", "mark", "row_flaws"]
+
+pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+NEGATIVE, OVERFLOW, OVERLONG, NO_START = FLAWS
+LEFT_OUT = "kept without a duration, in no sum; `args` has the recorded end"
+MEANINGS = {
+    NEGATIVE: f"events that end before they start: {LEFT_OUT}",
+    OVERFLOW: f"events of more than 30 days, as where a counter overflowed: {LEFT_OUT}",
+    OVERLONG: f"work that runs on over later work of its stream, far longer than its like: {LEFT_OUT}",
+    NO_START: f"events at 0 while all else has times, or beyond the clock: {LEFT_OUT}",
+}
+"""What the note about each flaw says; its kind is the flaw's words joined by dashes."""
+
+EXAMPLE = 120
+"""Characters of a name that a note's example shows."""
+LONGEST_NS = 30 * 86_400 * 10**9
+FARTHEST_NS = 1 << 62
+"""Unix time reaches this in 2116: a clock that shows more, or less than its negative, has overflowed."""
+APART_NS = 10**9
+"""Work at 0 has no time if all other work starts so long after: its clock counts from elsewhere."""
+
+
+def row_flaws(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Table:
+    """The rows, marked where a row alone shows to be wrong: it ends before it starts, or its times cannot be.
+
+    For any table; one without start and end comes back as it is. Two passes over the times where nothing is wrong.
+    """
+    if "start_ns" not in piece.column_names or "end_ns" not in piece.column_names or not len(piece):
+        return piece
+    start = piece["start_ns"].to_numpy()
+    end = (
+        pc.coalesce(piece["end_ns"], piece["start_ns"]) if piece["end_ns"].null_count else piece["end_ns"]
+    ).to_numpy()
+    if int(start.max()) >= FARTHEST_NS or int(start.min()) < -FARTHEST_NS:
+        beyond = (start >= FARTHEST_NS) | (start < -FARTHEST_NS)
+        piece, end = _marked(piece, table, beyond, NO_START, note), np.where(beyond, start, end)
+    # The difference wraps around; without its sign a negative one is larger than any other.
+    wrong = (end - start).view(np.uint64) > LONGEST_NS
+    if not wrong.any():
+        return piece
+    piece = _marked(piece, table, wrong & (end < start), NEGATIVE, note)
+    return _marked(piece, table, wrong & (end > start), OVERFLOW, note)
+
+
+def mark(work: dict[str, pa.Table], note: Callable[..., None]) -> dict[str, pa.Table]:
+    """The tables `kernel`, `copy` and `fill`, marked where other rows show a row to be wrong; notes what is unusual.
+
+    They are linked and sorted by process, device, stream and start. Changes `flaw`, the end and `args` of flawed rows,
+    and takes back the launch of those that carry the correlation 0 of many. Linear, but for the rows of a stream that
+    are in several tables, which are merged.
+    """
+    work = {name: _marked(table, name, _timeless(table, work), NO_START, note) for name, table in work.items()}
+    for name, rows in check_overlaps(work, note).items():
+        work = work | {name: _marked(work[name], name, rows, OVERLONG, note)}
+    return check_launches(work, note)
+
+
+def _timeless(table: pa.Table, work: dict[str, pa.Table]) -> Bools:
+    """Which rows are at 0 although the first of all others starts long after."""
+    at_zero = table["start_ns"].to_numpy() == 0
+    if at_zero.any():
+        at_zero &= table["end_ns"].to_numpy() == 0
+    if at_zero.any():
+        starts = np.concatenate([other["start_ns"].to_numpy() for other in work.values()])
+        others = starts[starts != 0]
+        at_zero &= bool(len(others)) and int(others.min()) >= APART_NS
+    return at_zero
+
+
+def _marked(piece: pa.Table, table: str, rows: Bools, flaw: str, note: Callable[..., None]) -> pa.Table:
+    """The piece with those rows marked, counted in a note."""
+    count = int(rows.sum())
+    if not count:
+        return piece
+    mask = pa.array(rows)
+    flawed = piece.filter(mask)
+    first = flawed.slice(0, 1).to_pylist()[0]
+    length = (first["end_ns"] - first["start_ns"]) if first["end_ns"] is not None else 0
+    what = " ".join(str(v)[:EXAMPLE] for v in (table, first.get("name") or first.get("kind")) if v)
+    note(
+        flaw.replace(" ", "-"),
+        MEANINGS[flaw],
+        count=count,
+        example=f"{what} at {first['start_ns']} ns, {length} ns long",
+    )
+    for name, values in _repaired(flawed, flaw).items():
+        piece = _with(piece, name, mask, values)
+    return piece
+
+
+def _repaired(flawed: pa.Table, flaw: str) -> dict[str, pa.Array]:
+    """What the columns of flawed rows become."""
+    columns: dict[str, pa.Array] = {"end_ns": flawed["start_ns"].combine_chunks()}
+    if "flaw" in flawed.column_names:
+        columns["flaw"] = pa.repeat(flaw, len(flawed))
+    if "args" in flawed.column_names:
+        recorded = flawed["end_ns"].cast(pa.string())
+        given = flawed["args"].cast(pa.string())
+        given = pc.if_else(pc.equal(given, "{}"), None, given)
+        columns["args"] = with_member(given, "recorded_end_ns", recorded).cast(pa.string())
+    return columns
+
+
+def _with(piece: pa.Table, name: str, mask: pa.Array, values: pa.Array) -> pa.Table:
+    """The piece with those values in the column, in order, where the mask is true; the column keeps its type."""
+    at = piece.schema.get_field_index(name)
+    field = piece.schema.field(at)
+    column = piece[name].combine_chunks()
+    text = pa.types.is_dictionary(field.type)
+    replaced = pc.replace_with_mask(column.cast(pa.string()) if text else column, mask, values)
+    return piece.set_column(at, field, replaced.dictionary_encode() if text else replaced)

@@ -1,0 +1,46 @@
+"""What NCCL and RCCL kernels say of their collective in their arguments, as columns of the table `collective`."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from .jsonrepair import text_of
+from .kineto_record import whole
+
+__all__ = ["collective_columns"]
+
+TEXTS = {"kind": "Collective name", "type": "dtype", "group": "Process Group Name"}
+NUMBERS = {
+    "input_elements": "In msg nelems",
+    "output_elements": "Out msg nelems",
+    "group_size": "Group size",
+    "sequence": "Seq",
+}
+
+
+def collective_columns(args: list[str | None]) -> dict[str, pa.Array]:
+    """The columns that are told by arguments, given as JSON objects. One parse a collective."""
+    said: list[dict[str, Any]] = [json.loads(text or "{}") for text in args]
+    columns = {name: pa.array([_text(one.get(key)) for one in said], pa.string()) for name, key in TEXTS.items()}
+    columns |= {name: pa.array([whole(one.get(key)) for one in said], pa.int64()) for name, key in NUMBERS.items()}
+    ranks = [one.get("Process Group Ranks") for one in said]
+    return {**columns, "ranks": pa.array([_text(r) if _is_list(r) else None for r in ranks], pa.string())}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str | None) else text_of(value)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether it is a list or the text of one: profilers cut long lists short, which is then none."""
+    return _spells_list(value) if isinstance(value, str) else isinstance(value, list)
+
+
+@cache
+def _spells_list(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), list)
+    except ValueError:
+        return False

@@ -1,0 +1,190 @@
+"""Rows of one table that wait until all are there: in memory while they are few, on disk beyond that.
+
+Text is kept as numbers into a dictionary, one for each run of rows, so that moving rows moves numbers.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute
+
+__all__ = ["NOTHING", "REPEATED", "Spool", "compact", "joined", "taken"]
+
+pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
+Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64] | npt.NDArray[np.int32]
+
+NOTHING = np.iinfo(np.int64).min
+"""Stands for null where an array of integers has no mask."""
+
+REPEATED = pa.dictionary(pa.int32(), pa.string())
+"""How text is kept, and how readers may give it."""
+
+RUN_ROWS = 32_768
+CHUNK_ROWS = 65_536
+
+
+class Spool:
+    """Takes tables of any of the same columns; gives whole columns, and the rows in any order, piece by piece.
+
+    `path` is where its files may lie: a name that it adds numbers to. Columns a table leaves out are null.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+        self._runs: list[pa.Table | Path] = []
+        self._starts = [0]
+        self._types: dict[str, pa.DataType] = {}
+
+    def __len__(self) -> int:
+        return self._starts[-1] + self._pending_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that any of the tables had."""
+        return tuple(self._types)
+
+    def append(self, piece: pa.Table) -> None:
+        """Adds rows. Text columns may be of either kind."""
+        for field in piece.schema:
+            self._types.setdefault(field.name, REPEATED if field.type == pa.string() else field.type)
+        self._pending.append(piece)
+        self._pending_rows += len(piece)
+        if self._pending_rows >= RUN_ROWS:
+            self._spill()
+
+    def numbers(self, column: str) -> Ints:
+        """A whole column of integers in order of arrival, shape (rows,); NOTHING where null."""
+        values = np.full(len(self), NOTHING, np.int64)
+        if column in self._types:
+            for start, run in self._read([column]):
+                there = run[column]
+                if there.null_count < len(run):
+                    values[start : start + len(run)] = pc.fill_null(there.cast(pa.int64()), NOTHING).to_numpy()
+        return values
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """All rows in order of arrival, with all columns or those of the given ones that there are."""
+        for _, run in self._read(None if columns is None else [name for name in columns if name in self._types]):
+            yield run
+
+    def ordered(self, order: Rows) -> Iterator[tuple[slice, pa.Table]]:
+        """The rows in that order in pieces, and which part of the order each is. Reads each run once a piece at most.
+
+        Rows that came nearly in order are read once or twice.
+        """
+        for first in range(0, len(order), CHUNK_ROWS):
+            part = slice(first, min(first + CHUNK_ROWS, len(order)))
+            yield part, self.rows(order[part])
+
+    def close(self) -> None:
+        """Removes the files."""
+        for run in self._runs:
+            if isinstance(run, Path):
+                run.unlink()
+        self._runs, self._pending = [], []
+
+    def rows(self, wanted: Rows) -> pa.Table:
+        """The rows with those numbers, of which there is at least one."""
+        self._rest()
+        of_run = np.searchsorted(self._starts, wanted, "right") - 1
+        runs = np.flatnonzero(np.bincount(of_run))
+        if len(runs) == 1:
+            return taken(self._load(int(runs[0]), None), wanted - self._starts[runs[0]])
+        grouped = np.argsort(of_run.astype(np.int16) if self._starts[-1] >> 31 == 0 else of_run, kind="stable")
+        bounds = np.searchsorted(of_run[grouped], np.r_[runs, runs[-1] + 1])
+        parts = [
+            taken(self._load(int(run), None), wanted[grouped[begin:end]] - self._starts[run])
+            for run, begin, end in zip(runs, bounds, bounds[1:], strict=False)
+        ]
+        place = np.empty(len(wanted), np.int64)
+        place[grouped] = np.arange(len(wanted))
+        return taken(joined(parts), place)
+
+    def _spill(self) -> None:
+        run = joined(self._pending)
+        path = self._path.with_name(f"{self._path.name}.{len(self._runs)}")
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, run.schema) as writer:
+            writer.write_table(run)
+        self._add(path, len(run))
+
+    def _rest(self) -> None:
+        if self._pending:
+            run = joined(self._pending)
+            self._add(run, len(run))
+
+    def _add(self, run: pa.Table | Path, rows: int) -> None:
+        self._runs.append(run)
+        self._starts.append(self._starts[-1] + rows)
+        self._pending, self._pending_rows = [], 0
+
+    def _read(self, columns: list[str] | None) -> Iterator[tuple[int, pa.Table]]:
+        self._rest()
+        for number, start in enumerate(self._starts[:-1]):
+            yield start, self._load(number, columns)
+
+    def _load(self, number: int, columns: list[str] | None) -> pa.Table:
+        """A run, with all columns or some; those that it lacks are null."""
+        run = self._runs[number]
+        wanted = list(self._types) if columns is None else columns
+        if isinstance(run, Path):
+            with pa.OSFile(str(run), "rb") as file:
+                schema = pa.ipc.open_file(file).schema
+                fields = [i for i, name in enumerate(schema.names) if name in wanted]
+                file.seek(0)
+                run = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all()
+        there = set(run.column_names)
+        rows = self._starts[number + 1] - self._starts[number]
+        return pa.table(
+            {name: run[name] if name in there else pa.nulls(rows, self._types[name]) for name in wanted}
+        ).combine_chunks()
+
+
+def joined(pieces: list[pa.Table]) -> pa.Table:
+    """The pieces as one, without chunks; each text column with one dictionary of what it holds."""
+    types: dict[str, pa.DataType] = {}
+    for piece in pieces:
+        for field in piece.schema:
+            types.setdefault(field.name, REPEATED if field.type == pa.string() else field.type)
+    if len(pieces) == 1 and all(pieces[0].schema.field(name).type == kind for name, kind in types.items()):
+        return pieces[0].combine_chunks()
+    alike = [pa.table({name: _column(piece, name, type) for name, type in types.items()}) for piece in pieces]
+    return pa.concat_tables(alike).unify_dictionaries().combine_chunks()
+
+
+def compact(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same with a dictionary that holds only what the rows use, when it holds much else."""
+    words = column.dictionary
+    if len(words) <= 64:
+        return column
+    valid = column.indices.drop_null() if column.null_count else column.indices
+    used = np.flatnonzero(np.bincount(valid.to_numpy(), minlength=len(words)))
+    if 2 * len(used) > len(words):
+        return column
+    place = np.zeros(len(words), np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    codes = pc.fill_null(column.indices, 0).to_numpy()
+    mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.DictionaryArray.from_arrays(pa.array(place[codes], mask=mask), words.take(pa.array(used)), safe=False)
+
+
+def _column(piece: pa.Table, name: str, kind: pa.DataType) -> Any:
+    if name not in piece.column_names:
+        return pa.nulls(len(piece), kind)
+    column = piece[name]
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if kind == REPEATED else column.cast(kind)
+
+
+def taken(table: pa.Table, rows: Rows) -> pa.Table:
+    """Those rows of the table, which are not moved if they stand together."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return table.slice(int(rows[0]), len(rows))
+    return table.take(pa.array(rows))

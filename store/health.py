@@ -1,0 +1,212 @@
+"""How sound a trace is: what was not collected, how much of the rest is known, and what its notes make unreliable."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .query import connect
+from .tables import TABLES
+from .trace import Note, Trace
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["LOSES", "UNRELIABLE", "Coverage", "Flawed", "Health", "Missing", "Unreliable", "health"]
+
+COUNTS = "counts and totals: no more than what was saved"
+BUSY = "busy and idle time"
+KERNEL_TIME = "time of kernels"
+LAUNCHES = "launch latency and causes of idle time"
+OPERATORS = "operators of kernels"
+ORDER = "order of operations and iterations"
+IDENTITY = "which process, device or stream"
+NAMES = "names"
+BETWEEN = "times compared between processes"
+
+LOST = (COUNTS, BUSY)
+WRONG_TIMES = (BUSY, KERNEL_TIME)
+WRONG_LAUNCHES = (LAUNCHES, OPERATORS, ORDER)
+
+UNRELIABLE: Mapping[str, tuple[str, ...]] = {
+    "bad-event": LOST,
+    "bad-line": LOST,
+    "bad-node": LOST,
+    "bad-packet": LOST,
+    "bad-text": (NAMES,),
+    "before-launch": (LAUNCHES,),
+    "coarse-times": WRONG_TIMES,
+    "cut-device": (IDENTITY,),
+    "cut-table": LOST,
+    "damaged": LOST,
+    "damaged-table": LOST,
+    "damaged-track": (IDENTITY, NAMES),
+    "duplicate-correlation": WRONG_LAUNCHES,
+    "event-cap": LOST,
+    "graph-as-one": (KERNEL_TIME, NAMES, BUSY, ORDER),
+    "incomplete": LOST,
+    "invalid-utf8": (NAMES,),
+    "long-table": (NAMES,),
+    "lost-events": LOST,
+    "lost-line": LOST,
+    "merged-ranks": (BETWEEN,),
+    "missing-launches": (COUNTS,),
+    "negative-duration": WRONG_TIMES,
+    "no-device": (IDENTITY,),
+    "no-duration": WRONG_TIMES,
+    "no-end": WRONG_TIMES,
+    "no-launch": (LAUNCHES, OPERATORS),
+    "no-process": (IDENTITY,),
+    "no-start": WRONG_TIMES,
+    "no-stream": (IDENTITY,),
+    "no-time": LOST,
+    "no-totals": (COUNTS,),
+    "not-understood": LOST,
+    "overlong": WRONG_TIMES,
+    "packets-lost": LOST,
+    "recorder-loss": LOST,
+    "repeated-launch": (COUNTS,),
+    "several-causes": (LAUNCHES, OPERATORS),
+    "several-processes": (IDENTITY,),
+    "several-traces": (IDENTITY, LAUNCHES),
+    "shared-launch": (LAUNCHES, OPERATORS),
+    "summary": (BUSY, ORDER),
+    "summary-dropped": (COUNTS,),
+    "timestamp-overflow": WRONG_TIMES,
+    "truncated": LOST,
+    "unbegun": LOST,
+    "unclassified-work": (COUNTS, BUSY, KERNEL_TIME),
+    "unfinished": LOST,
+    "unfinished-line": (COUNTS,),
+    "unknown-clock": WRONG_TIMES,
+    "unknown-event": LOST,
+    "unnamed-kernel": (NAMES,),
+    "unreadable-companion": LOST,
+    "unterminated": (COUNTS,),
+    "whole-graphs": (KERNEL_TIME, NAMES, BUSY, ORDER),
+    "zero-correlation": WRONG_LAUNCHES,
+    "zero-duration": (KERNEL_TIME,),
+}
+"""Which quantities a kind of note makes unreliable. Other kinds say what was repaired or kept, and cost no number."""
+
+LOSES: Mapping[str, str] = {
+    "kernel": "what the device computes",
+    "copy": "memory copies",
+    "api": "launch latency, causes of idle time, host calls",
+    "op": "which operator launched a kernel",
+    "range": "annotations, to check iterations against",
+    "allocation": "memory in use",
+}
+"""Tables a reader misses, and what cannot be said without them."""
+
+COVERED: Mapping[str, Mapping[str, str]] = {
+    "kernel": {"trusted times": "duration_ns", "name": "name", "launching call": "launch", "operator": "op"},
+    "copy": {"trusted times": "duration_ns", "direction": "kind", "size": "bytes", "launching call": "launch"},
+    "device": {"name": "name"},
+    "process": {"rank": "rank"},
+}
+"""Columns of views that are null where something is not known of a row, by table and by what that is."""
+
+SOURCES: Mapping[str, str] = {"launch": "api", "op": "op"}
+"""Tables that such columns are from: without the table nothing is to be known, and the table is what is missing."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of how many of all rows of a table something is known, say the name of kernels."""
+
+    table: str
+    what: str
+    known: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A table that was not collected, what cannot be said without it, and how to record it where the format can."""
+
+    table: str
+    loses: str
+    hint: str | None
+
+
+@dataclass(frozen=True)
+class Unreliable:
+    """A quantity, and the notes that say why it is not to be trusted."""
+
+    quantity: str
+    because: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class Flawed:
+    """Rows that no sum uses, and the time they claim; null where that is none (they end before they start)."""
+
+    table: str
+    flaw: str
+    count: int
+    claimed_ns: int | None
+
+
+@dataclass(frozen=True)
+class Health:
+    """What to know of a trace before any number of it."""
+
+    collected: tuple[str, ...]
+    missing: tuple[Missing, ...]
+    coverage: tuple[Coverage, ...]
+    flawed: tuple[Flawed, ...]
+    unreliable: tuple[Unreliable, ...]
+    notes: tuple[Note, ...]
+
+
+def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
+    """The health of a trace. `hints` says, by table, how to record what its format can give."""
+    hints = hints or {}
+    needed = [name for name in TABLES if name in LOSES or name in hints]
+    with connect({trace.id: trace.files}) as database:
+        coverage = [row for table in COVERED if trace.has(table) for row in _coverage(database, trace, table)]
+        flawed = [row for table in TABLES if trace.has(table) for row in _flawed(database, table)]
+    return Health(
+        collected=tuple(name for name in TABLES if trace.has(name) and name != "note"),
+        missing=tuple(
+            Missing(name, LOSES.get(name, TABLES[name].meaning), hints.get(name))
+            for name in needed
+            if not trace.has(name)
+        ),
+        coverage=tuple(coverage),
+        flawed=tuple(flawed),
+        unreliable=_unreliable(trace.notes),
+        notes=trace.notes,
+    )
+
+
+def _coverage(database: "duckdb.DuckDBPyConnection", trace: Trace, table: str) -> list[Coverage]:
+    wanted = {what: column for what, column in COVERED[table].items() if trace.has(SOURCES.get(column, table))}
+    counts = ", ".join(f"count({expression})" for expression in wanted.values())
+    total, *known = database.execute(f"select count(*), {counts} from {table}").fetchone() or (0,)
+    return [Coverage(table, what, found, total) for what, found in zip(wanted, known, strict=True)]
+
+
+def _flawed(database: "duckdb.DuckDBPyConnection", table: str) -> list[Flawed]:
+    if "flaw" not in TABLES[table].names:
+        return []
+    recorded = "try_cast(regexp_extract(args, '\"recorded_end_ns\": (-?\\d+)', 1) as hugeint)"
+    query = f"""
+        select flaw, count(*), sum(greatest({recorded} - start_ns, 0))
+        from "{table}"
+        where flaw is not null
+        group by flaw
+        order by flaw
+    """
+    rows = database.execute(query).fetchall()
+    return [Flawed(table, flaw, count, int(claimed) if claimed else None) for flaw, count, claimed in rows]
+
+
+def _unreliable(notes: tuple[Note, ...]) -> tuple[Unreliable, ...]:
+    """The quantities that notes make unreliable, in the order in which the notes name them."""
+    because: defaultdict[str, list[Note]] = defaultdict(list)
+    for note in notes:
+        for quantity in UNRELIABLE.get(note.kind, ()):
+            because[quantity].append(note)
+    return tuple(Unreliable(quantity, tuple(found)) for quantity, found in because.items())
