@@ -1,9 +1,10 @@
 """Trace files as readers see them: recognised by content, decompressed on the way, hashed as they are read."""
 
 import hashlib
+import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,27 +12,35 @@ from typing import Any, Protocol
 from ..store.errors import Error, UnreadableFile
 from ..store.parts import load, names
 from ..store.trace import Facts
-from .packing import BLOCK, packing_of, unpack
+from .archives import Listing, Member, archive_in, weight
+from .packing import HEAD, beginning, unpack
+from .places import Place, Status, StatusLike
 from .sink import Sink
 
-__all__ = ["Reader", "TraceFile", "open_file", "reader_of"]
-
-HEAD = 1 << 18
+__all__ = ["HEAD", "Reader", "TraceFile", "open_file", "reader_of"]
 
 
 @dataclass
 class TraceFile:
-    """An input file. `head` is its first 256 KiB, decompressed; a suffix is never trusted.
+    """An input: a file, or a folder of files that may be one trace (`head` is then empty, `members` are its files).
+
+    `path` is where it lies: a path, a URL, a member of an archive. `head` is the first 256 KiB, decompressed; a suffix
+    is never trusted. `packing` says what is undone on the way to the content (gzip, zip, tar, s3, ...); None for a
+    local file that can be opened as it is.
 
     `sha256` and `size` (bytes of the decompressed content) are set once `blocks` has been read to the end. `damage`
-    says what stopped the decompression early, if anything did; what came before it is good.
+    says what stopped the decompression early, if anything did; what came before it is good. `heard`, if set, is told
+    the bytes taken from where the input lies, as they are taken.
     """
 
-    path: Path
+    path: Place
     head: bytes
     packing: str | None
     damage: str | None = None
     size: int = 0
+    heard: Callable[[int], None] | None = field(default=None, repr=False)
+    _content: tuple[Place, str | None] | None = field(default=None, repr=False)
+    _lost: str | None = field(default=None, repr=False)
     _hash: Any = field(default_factory=hashlib.sha256, repr=False)
 
     @property
@@ -76,19 +85,37 @@ class TraceFile:
             stopped.set()
             thread.join()
 
+    def members(self) -> list[Path]:
+        """The files directly in the folder, hidden ones left out, by name; none for what is a file."""
+        if not isinstance(self.path, Path) or not self.path.is_dir():
+            return []
+        return sorted(p for p in self.path.iterdir() if p.is_file() and not p.name.startswith("."))
+
+    def status(self) -> StatusLike:
+        """Size and time of the input where it lies; of a folder the sum and the latest of its members."""
+        if not self.path.is_dir():
+            return self.path.stat()
+        members = [p.stat() for p in self.members()]
+        return Status(sum(s.st_size for s in members), max((s.st_mtime_ns for s in members), default=0))
+
     def digest(self) -> str:
-        """Reads the file once for its hash alone, for readers that go to the file by its path."""
+        """Reads the input once for its hash alone, for readers that go to the file by its path.
+
+        A folder's hash is over its members, each with its name and length before its content.
+        """
         for _ in self.blocks():
             pass
         return self.sha256
 
     def _decode(self) -> Iterator[bytes]:
-        if self.packing is not None:
-            self.damage = yield from unpack(self.path, self.packing)
+        if self._content is not None:
+            place, packing = self._content
+            self.damage = yield from unpack(place, packing, weight=weight(place), heard=self.heard)
+            self.damage = self.damage or self._lost
             return
-        with self.path.open("rb") as file:
-            while block := file.read(BLOCK):
-                yield block
+        for member in self.members():
+            yield os.fsencode(member.name) + b"\0" + member.stat().st_size.to_bytes(8, "big")
+            yield from unpack(member, None, heard=self.heard)
 
 
 class Reader(Protocol):
@@ -108,30 +135,51 @@ class Reader(Protocol):
         ...
 
 
-def open_file(path: Path) -> TraceFile:
-    """Opens an input; `Error` (exit code 2) when it is not there, `UnreadableFile` when it is empty or a folder."""
-    if not path.exists():
-        raise Error(f"{path}: no such file", "check the path")
-    if not path.is_file():
-        raise UnreadableFile(f"{path}: not a file", "give one trace file")
+def open_file(place: Place) -> TraceFile:
+    """Opens an input: a file, an archive that holds a single file, or a folder.
+
+    Raises `Error` (exit code 2) when it is not there, `UnreadableFile` when it is empty, or holds several files.
+    """
     try:
-        with path.open("rb") as file:
-            start = file.read(HEAD)
+        if place.is_dir():
+            return TraceFile(place, b"", None)
+        there = place.is_file()
+        odd = not there and isinstance(place, Path) and place.exists()
     except OSError as error:
-        raise Error(f"{path}: {error.strerror}", "check the permissions") from error
-    if not start:
-        raise UnreadableFile(f"{path}: the file is empty", "was the recording stopped before it was written?")
-    packing = packing_of(start)
-    if packing is None:
-        return TraceFile(path, start, None)
-    head = b""
-    for block in unpack(path, packing):
-        head += block
-        if len(head) >= HEAD:
-            break
-    if not head:
-        raise UnreadableFile(f"{path}: {packing} data that does not decompress", "copy the file again")
-    return TraceFile(path, head, packing)
+        raise Error(f"{place}: {error.strerror}", "check the permissions") from error
+    if odd:
+        raise UnreadableFile(f"{place}: not a file", "give one trace file")
+    if not there:
+        raise Error(f"{place}: no such file", "check the path")
+    packing, head = beginning(place)
+    archive = archive_in(place, packing, head)
+    if archive is None:
+        return TraceFile(place, head, packing or _way(place), _content=(place, packing))
+    inside = open_file(_only(place, archive))
+    lost = archive.damage and f"{archive.kind}: {archive.damage}"
+    return TraceFile(place, inside.head, archive.kind, _lost=lost, _content=inside._content)  # pyright: ignore[reportPrivateUsage] - of its own class
+
+
+def _only(place: Place, archive: Listing) -> Member:
+    """The file of an archive that holds one; archives may lie in each other, but not deeper than one in one."""
+    if isinstance(place, Member) and (isinstance(place.archive, Member) or len(archive.members) != 1):
+        raise UnreadableFile(f"{place}: an archive within an archive", f"unpack {place.archive}")
+    if len(archive.members) == 1:
+        return archive.members[0]
+    if not archive.members:
+        fault = archive.damage or next((f"only {line}" for line in archive.left_out), "no file")
+        raise UnreadableFile(f"{place}: the {archive.kind} archive holds {fault}", "is it the right one?")
+    raise UnreadableFile(
+        f"{place}: the {archive.kind} archive holds {len(archive.members)} files",
+        f"read them all: tracelode ingest {place}, or give one: {archive.members[0]}",
+    )
+
+
+def _way(place: Place) -> str | None:
+    """What is between the user's machine and content that is not compressed."""
+    if isinstance(place, Path):
+        return None
+    return place.kind if isinstance(place, Member) else str(place).partition(":")[0]
 
 
 def reader_of(file: TraceFile) -> tuple[str, Reader]:
@@ -142,6 +190,8 @@ def reader_of(file: TraceFile) -> tuple[str, Reader]:
         reader: Reader = load("reader", name)  # pyright: ignore[reportAssignmentType] - a module that fits the Protocol
         if reader.recognises(file):
             return name, reader
+    if file.path.is_dir():
+        raise UnreadableFile(f"{file.path}: a folder that is no trace by itself", f"tracelode ingest {file.path}")
     raise UnreadableFile(
         f"{file.path}: not a trace of a known format (it begins {_beginning(file.head)})",
         f"formats: {', '.join(names('reader'))}",

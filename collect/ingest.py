@@ -1,83 +1,167 @@
-"""Reads a trace file into an archive: the whole way from a path to a committed trace."""
+"""Reads trace files into an archive: the whole way from a path, a URL or an archive's member to a committed trace."""
 
 import multiprocessing
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..store.archive import Archive, Source, absolute
+from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
+from ..store.sources import Membership, Source
 from ..store.tables import TABLES, Kind
 from ..store.trace import Trace
-from .files import open_file, reader_of
+from .archives import address
+from .files import Reader, TraceFile, open_file, reader_of
+from .inputs import Input, place_of
+from .memory import take_sparingly
+from .places import Place
+from .ranks import rank_of
+from .remote import looked_up
 from .sink import Sink
 
-__all__ = ["Outcome", "known", "read", "read_all"]
+__all__ = ["Outcome", "known", "read", "read_all", "size_of"]
+
+Heard = Callable[[int], None]
+"""Is told how many bytes more were read."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file: its trace and whether that is new, or the error."""
+    """What became of one input: its trace and whether that is new, or the error.
 
-    path: Path
+    `left_out`: it was found, not named by the user, and the error says that it is no trace.
+    """
+
+    input: Input
     trace: Trace | None
     new: bool
     error: Error | None
+    left_out: bool = False
 
 
-def read_all(files: list[tuple[Path, str | None]], archive: Path, *, jobs: int = 1) -> Iterator[Outcome]:
-    """Reads the files, each with its run, into the archive in that many processes; outcomes in the order of the files.
+def read_all(inputs: Sequence[Input], archive: Path, *, jobs: int = 1, heard: Heard | None = None) -> Iterator[Outcome]:
+    """Reads the inputs into the archive in that many processes; outcomes in the order of the inputs.
 
-    One file that cannot be read does not stop the others. Files are independent: nothing is shared but the archive.
+    One that cannot be read does not stop the others. They are independent: nothing is shared but the archive.
     """
-    if jobs == 1 or len(files) == 1:
-        yield from (_outcome(path, run, archive) for path, run in files)
+    if jobs == 1 or len(inputs) == 1:
+        for one in inputs:
+            meter = _Meter(one, heard) if heard else None
+            outcome = _outcome(one, archive, meter and meter.hear)
+            if meter:
+                meter.finish()
+            yield outcome
         return
     # Spawned, not forked: Arrow and Numba hold threads that a fork would leave behind.
-    with ProcessPoolExecutor(min(jobs, len(files)), multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(_outcome, path, run, archive) for path, run in files]
-        yield from (one.result() for one in waiting)
+    with ProcessPoolExecutor(min(jobs, len(inputs)), multiprocessing.get_context("spawn")) as pool:
+        waiting = [(one, pool.submit(_outcome, one, archive, None)) for one in inputs]
+        try:
+            for one, result in waiting:
+                yield result.result()
+                if heard:
+                    heard(size_of(one.place))
+        except BrokenProcessPool as error:
+            raise Error("a reading process was killed, perhaps for want of memory", "try fewer --jobs") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _outcome(path: Path, run: str | None, archive: Path) -> Outcome:
+class _Meter:
+    """Passes on what is heard of an input, each byte once and in the end all of them, however often it was read."""
+
+    def __init__(self, one: Input, heard: Heard) -> None:
+        self._left, self._heard = size_of(one.place), heard
+
+    def hear(self, count: int) -> None:
+        count = min(count, self._left)
+        self._left -= count
+        self._heard(count)
+
+    def finish(self) -> None:
+        self.hear(self._left)
+
+
+def size_of(place: Place) -> int:
+    """Bytes of the input where it lies, as far as it can be told without reading it."""
     try:
-        trace, new = read(path, Archive(archive), run=run)
+        return TraceFile(place, b"", None).status().st_size
+    except (OSError, Error):
+        return 0
+
+
+def _outcome(one: Input, archive: Path, heard: Heard | None) -> Outcome:
+    if one.fault:
+        return Outcome(one, None, False, one.fault)
+    try:
+        look = _look(one.place)
     except Error as error:
-        return Outcome(path, None, False, error)
-    return Outcome(path, trace, new, None)
+        return Outcome(one, None, False, error, one.found and isinstance(error, UnreadableFile))
+    try:
+        look.file.heard = heard
+        trace, new = _read(look, Archive(archive), one.run)
+    except Error as error:
+        return Outcome(one, None, False, error)
+    return Outcome(one, trace, new, None)
 
 
-def read(path: str | Path, archive: Archive, *, run: str | None = None) -> tuple[Trace, bool]:
-    """Reads the file into the archive; the trace, and whether it is new there.
+@dataclass(frozen=True)
+class _Look:
+    """An input that a reader recognises."""
+
+    file: TraceFile
+    reader: Reader
+    source: Source
+
+
+def _look(place: Place) -> _Look:
+    file = open_file(looked_up(place))
+    name, reader = reader_of(file)
+    status = file.status()
+    return _Look(file, reader, Source(address(place), status.st_size, status.st_mtime_ns, name, reader.VERSION))
+
+
+def read(
+    path: str | os.PathLike[str], archive: Archive, *, run: str | None = None, heard: Heard | None = None
+) -> tuple[Trace, bool]:
+    """Reads the file, URL or member of an archive into the archive; the trace, and whether it is new there.
 
     A file that was read before (same path, size and time, same reader) is not read again; other files with the same
     content give the same trace. Raises `Error` for a missing path, `UnreadableFile` for what is not a trace: then
     nothing is left in the archive.
     """
-    file = open_file(Path(path))
-    name, reader = reader_of(file)
-    there = archive.find(file.path, name, reader.VERSION)
-    if there is not None:
-        return there, False
-    status = file.path.stat()
+    look = _look(place_of(path))
+    look.file.heard = heard
+    return _read(look, archive, run)
+
+
+def _read(look: _Look, archive: Archive, run: str | None) -> tuple[Trace, bool]:
+    there = archive.find(look.source)
+    trace, new = (there, False) if there is not None else _into(archive, look, run)
+    rank, rank_from = rank_of(trace, look.source.path)
+    archive.remember(Membership(trace.id, look.source, run, rank, rank_from))
+    return trace, new
+
+
+def _into(archive: Archive, look: _Look, run: str | None) -> tuple[Trace, bool]:
+    file = look.file
+    take_sparingly()
     with archive.stage() as staging:
         sink = Sink(staging)
-        facts = reader.read(file, sink)
+        facts = look.reader.read(file, sink)
         if file.damage:
             sink.note("truncated", "the file ends early: events after that point are missing", example=file.damage)
         if not any(TABLES[t].kind is Kind.EVENT for t in sink.rows):
             if file.damage:
-                raise UnreadableFile(f"{path}: {file.damage}, before any event", "copy or record the trace again")
+                raise UnreadableFile(f"{file.path}: {file.damage}, before any event", "copy or record the trace again")
             sink.note("no-events", "the file is a trace but holds no event")
         notes = sink.finish()
-        source = Source(str(absolute(file.path)), status.st_size, status.st_mtime_ns, name, reader.VERSION)
         new = not archive.holds(file.sha256)
-        return archive.commit(staging, id=file.sha256, source=source, facts=facts, notes=notes, run=run), new
+        return archive.commit(staging, id=file.sha256, source=look.source, facts=facts, notes=notes, run=run), new
 
 
-def known(path: str | Path, archive: Archive) -> Trace | None:
+def known(path: str | os.PathLike[str], archive: Archive) -> Trace | None:
     """The trace that reading the file into that archive would give without reading it; raises as `read` does."""
-    file = open_file(Path(path))
-    name, reader = reader_of(file)
-    return archive.find(file.path, name, reader.VERSION)
+    return archive.find(_look(place_of(path)).source)

@@ -1,58 +1,113 @@
-"""Compressed files, decompressed as a stream: what is before a damage is given, and the damage is told.
+"""Compressed content, decompressed as a stream: what is before a damage is given, and the damage is told.
 
 gzip goes through isal (2 GB/s a core, three times the standard library); zstd through Arrow; xz and bzip2 through the
-standard library; a zip archive when it holds exactly one file. Nothing is ever extracted to disk.
+standard library. Nothing is ever extracted to disk.
 """
 
 import bz2
 import lzma
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+import zlib as slow_zlib
+from collections.abc import Callable, Generator, Iterator
 from typing import IO, Any
 
-from ..store.errors import UnreadableFile
+from ..store.errors import Error, UnreadableFile
+from .places import Place
 
-__all__ = ["BLOCK", "packing_of", "unpack"]
+__all__ = ["BLOCK", "DAMAGE", "HEAD", "beginning", "packing_of", "unpack"]
 
 BLOCK = 1 << 20
+HEAD = 1 << 18
 GZIP = b"\x1f\x8b"
 MAGICS = {
     GZIP: "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\x00": "xz",
     b"BZh": "bzip2",
-    b"PK\x03\x04": "zip",
 }
 MOST_RATIO, RATIO_FROM = 1000, 1 << 30
-"""A file that grows by more than this, once it has given so much, is a bomb: trace JSON packs about 20 to 1."""
+"""Content that is more than this many times larger than what holds it, once so much was given, is a bomb.
+
+Trace JSON packs about 20 to 1.
+"""
+
+DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slow_zlib.error)
+"""What the decompressors raise for content that is damaged."""
+
+Heard = Callable[[int], None]
+"""Is told how many bytes more of the packed content were taken."""
 
 
 def packing_of(start: bytes) -> str | None:
-    """How the file is compressed, by its first bytes; None when it is not."""
+    """How the content is compressed, by its first bytes; None when it is not."""
     return next((name for magic, name in MAGICS.items() if start.startswith(magic)), None)
 
 
-def unpack(path: Path, packing: str) -> Iterator[bytes]:
+def beginning(place: Place) -> tuple[str | None, bytes]:
+    """How the file is compressed, and the first 256 KiB of its content.
+
+    Raises `Error` when it cannot be opened, `UnreadableFile` when it is empty or does not decompress.
+    """
+    try:
+        start, damage = _first(unpack(place, None))
+    except OSError as error:
+        raise Error(f"{place}: {error.strerror or error}", "check the permissions") from error
+    if not start and damage:
+        raise UnreadableFile(f"{place}: {damage}", "copy the file again")
+    if not start:
+        raise UnreadableFile(f"{place}: the file is empty", "was the recording stopped before it was written?")
+    packing = packing_of(start)
+    if packing is None:
+        return None, start
+    head, _ = _first(unpack(place, packing))
+    if not head:
+        raise UnreadableFile(f"{place}: {packing} data that does not decompress", "copy the file again")
+    return packing, head
+
+
+def _first(blocks: Generator[bytes, None, str | None]) -> tuple[bytes, str | None]:
+    """The first 256 KiB or more, and what stopped them early."""
+    head = b""
+    while len(head) < HEAD:
+        try:
+            head += next(blocks)
+        except StopIteration as end:
+            return head[:HEAD], end.value
+    blocks.close()
+    return head[:HEAD], None
+
+
+def unpack(
+    place: Place, packing: str | None, *, weight: int | None = None, heard: Heard | None = None
+) -> Generator[bytes, None, str | None]:
     """Yields the decompressed content in blocks; returns what stopped it early, or None.
 
-    Raises `UnreadableFile` for an archive of several files, and for one that grows beyond all measure.
+    Raises `UnreadableFile` for what grows beyond all measure. `weight` is the size that is measured against: that of
+    what holds the place, where it is a member of an archive.
     """
-    with path.open("rb") as file:
-        source = _gunzip(file) if packing == "gzip" else _read(_opened(path, file, packing), packing)
-        given, size = 0, path.stat().st_size
+    weight = place.stat().st_size if weight is None else weight
+    with place.open("rb") as file:
+        source = _gunzip(file) if packing == "gzip" else _read(_opened(file, packing), BLOCK // 4 if packing else BLOCK)
+        given, taken = 0, 0
         while True:
             try:
                 block = next(source)
             except StopIteration as end:
                 return end.value
+            except DAMAGE as error:
+                if getattr(error, "errno", None) is not None:  # the disk's fault, not the content's
+                    raise Error(f"{place}: {error}", "is the disk sound?") from error
+                return f"{packing}: {error}" if packing else str(error)
+            if heard:
+                taken, before = file.tell(), taken
+                heard(taken - before)
             given += len(block)
-            if given > RATIO_FROM and given > MOST_RATIO * size:
-                raise UnreadableFile(f"{path}: grows more than {MOST_RATIO} times when decompressed", "is it a trace?")
+            if given > RATIO_FROM and given > MOST_RATIO * weight:
+                raise UnreadableFile(f"{place}: grows more than {MOST_RATIO} times when decompressed", "is it a trace?")
             yield block
 
 
-def _opened(path: Path, file: IO[bytes], packing: str) -> Any:
+def _opened(file: IO[bytes], packing: str | None) -> Any:
     if packing == "xz":
         return lzma.open(file)
     if packing == "bzip2":
@@ -61,30 +116,15 @@ def _opened(path: Path, file: IO[bytes], packing: str) -> Any:
         import pyarrow as pa
 
         return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-    try:
-        archive = zipfile.ZipFile(file)
-        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
-    except zipfile.BadZipFile as error:
-        raise UnreadableFile(f"{path}: damaged zip archive: {error}", "copy the file again") from error
-    if len(members) != 1 or members[0].flag_bits & 1:
-        what = "is encrypted" if len(members) == 1 else f"holds {len(members)} files"
-        raise UnreadableFile(f"{path}: the zip archive {what}", "unpack it and give the trace file")
-    return archive.open(members[0])
+    return file
 
 
-def _read(stream: Any, packing: str) -> Iterator[bytes]:
-    """The blocks of a stream; returns what stopped it early, or None."""
-    while True:
-        try:
-            block = stream.read(BLOCK // 4)
-        except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, ValueError) as error:
-            return f"{packing}: {error}"
-        if not block:
-            return None
+def _read(stream: Any, size: int) -> Iterator[bytes]:
+    while block := stream.read(size):
         yield block
 
 
-def _gunzip(file: IO[bytes]) -> Iterator[bytes]:
+def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
     """Yields the decompressed content of all members; returns what stopped it early, or None.
 
     What follows the last member and is no member itself (padding) is ignored, as gzip does.
@@ -101,18 +141,20 @@ def _gunzip(file: IO[bytes]) -> Iterator[bytes]:
                     return None
                 member, given = file.tell() - len(data), 0
             try:
-                block = decoder.decompress(data)
+                block = decoder.decompress(data, 4 * BLOCK)
             except zlib.error as error:
                 yield from _salvage(file, member, given, zlib)
                 return f"gzip: {error}"
-            begun, data = True, b""
+            begun, data = True, decoder.unconsumed_tail
             if block:
                 given += len(block)
                 yield block
             if decoder.eof:
                 data, begun = decoder.unused_data, False
                 decoder = zlib.decompressobj(wbits=31)
-    return "gzip: ends in the middle" if begun else None
+    while begun and not decoder.eof and (block := decoder.decompress(b"", 4 * BLOCK)):
+        yield block
+    return "gzip: ends in the middle" if begun and not decoder.eof else None
 
 
 def _salvage(file: IO[bytes], member: int, given: int, zlib: Any) -> Iterator[bytes]:

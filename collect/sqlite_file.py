@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from ..store.errors import Error, UnreadableFile
 from .files import TraceFile
+from .places import Place
 
 __all__ = ["COMPLAINTS", "MAGIC", "SAFETY", "Sound", "connect", "examine", "unreadable"]
 
@@ -32,7 +33,7 @@ class Sound:
     """A file that may be opened: where it lies, what the user calls it, and its write-ahead log if that holds rows."""
 
     path: Path
-    shown: Path
+    shown: Place
     log: Path | None
 
     @property
@@ -66,7 +67,7 @@ def connect(sound: Sound) -> sqlite3.Connection:
     return connection
 
 
-def unreadable(shown: Path, error: Exception) -> UnreadableFile:
+def unreadable(shown: Place, error: Exception) -> UnreadableFile:
     """SQLite's complaint as ours."""
     return UnreadableFile(f"{shown}: SQLite: {error}", "copy the file again, or export the report again")
 
@@ -75,8 +76,8 @@ _copies: dict[int, Path] = {}
 
 
 def _local(file: TraceFile) -> Path:
-    """The database as a file of its own: SQLite cannot read a compressed one. The copy lives as long as `file`."""
-    if not file.packing:
+    """The database as a file here: of what is compressed or elsewhere a copy, which lives as long as `file`."""
+    if isinstance(file.path, Path) and not file.packing:
         return file.path
     if id(file) not in _copies:
         descriptor, name = tempfile.mkstemp(prefix="tracelode-", suffix=".sqlite")
@@ -88,9 +89,7 @@ def _local(file: TraceFile) -> Path:
                     copy.write(block)
         except OSError as error:
             _forget(id(file))
-            raise Error(
-                f"{file.path}: cannot decompress it: {error.strerror}", "free some space, or set TMPDIR"
-            ) from error
+            raise Error(f"{file.path}: cannot copy it: {error.strerror}", "free some space, or set TMPDIR") from error
     return _copies[id(file)]
 
 
@@ -99,7 +98,7 @@ def _forget(key: int) -> None:
         _copies.pop(key).unlink(missing_ok=True)
 
 
-def _log(path: Path, shown: Path) -> Path | None:
+def _log(path: Path, shown: Place) -> Path | None:
     journal = path.with_name(path.name + "-journal")
     if journal.is_file():
         with journal.open("rb") as file:
@@ -112,7 +111,7 @@ def _log(path: Path, shown: Path) -> Path | None:
     return log if log.is_file() and log.stat().st_size else None
 
 
-def _check_whole(path: Path, shown: Path) -> None:
+def _check_whole(path: Path, shown: Place) -> None:
     """Refuses a file shorter than its header says (https://sqlite.org/fileformat.html#in_header_database_size)."""
     with path.open("rb") as file:
         header = file.read(HEADER_BYTES)

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-__all__ = ["clean", "shorten"]
+__all__ = ["clean", "shorten", "utf8"]
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS = frozenset("\u200c\u200d")  # Persian and emoji need them, and they reorder nothing
@@ -33,6 +33,15 @@ def shorten(text: str, length: int) -> str:
         return "…"[:length]
     tail = (length - 1) // 2
     return text[: length - 1 - tail] + "…" + text[len(text) - tail :]
+
+
+def utf8(text: str) -> str:
+    r"""The text with what no encoding holds as escapes: a path may have bytes that are no text.
+
+    >>> utf8("run\udcff")
+    'run\\udcff'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _visible(character: str) -> str:

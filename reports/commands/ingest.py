@@ -1,92 +1,149 @@
 """Reads trace files into the archive."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, format_option, output_option, patience, width_of, write_output
+from ..options import archive_option, format_option, output_option, progress, width_of, write_output
 
 if TYPE_CHECKING:
     from ...collect.ingest import Outcome
+    from ...collect.inputs import Input
+    from ...store.archive import Archive
     from ...store.errors import Error
-    from ...store.trace import Trace
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--run", help="Name of the run the traces belong to. [default: the folder's name, for a folder]")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--run", help="Name of the run the traces belong to. [default: the name of a folder or an archive]")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that read at once.")
 @archive_option
 @format_option()
 @output_option
 def command(
-    paths: tuple[Path, ...], run: str | None, jobs: int, archive_path: Path, format: str, output: Path | None
+    paths: tuple[str, ...], run: str | None, jobs: int, archive_path: Path, format: str, output: Path | None
 ) -> None:
-    """Reads trace files, or all traces of a folder, into the archive. Reading a file again changes nothing.
+    """Reads traces into the archive. Reading one again changes nothing.
 
-    A file that cannot be read is named on standard error and does not stop the others.
+    PATHS are trace files, folders (with all traces below), tar and zip archives, single files of these
+    (`run.tar!/rank0.json`), and URLs (`s3://bucket/key`, `gs://bucket/key`). A folder or an archive is one run: each
+    trace gets its rank from what it says itself, else from its name, else from its place in the order. A file that
+    cannot be read is named on standard error and does not stop the others.
     """
     import polars as pl
 
-    from ...collect.ingest import read_all
+    from ...collect.ingest import read_all, size_of
     from ...store.archive import Archive
     from ..rows import render
 
     archive = Archive(archive_path)
+    found = _inputs(paths, run)
     outcomes: list[Outcome] = []
-    with patience(f"reading {paths[0].name}{' and more' if len(paths) > 1 else ''}"):
-        for outcome in read_all(list(_files(paths, run)), archive_path, jobs=jobs):
+    what = f"reading {paths[0]}{' and more' if len(paths) > 1 else ''}"
+    with progress(what, lambda: sum(size_of(one.place) for one in found)) as heard:
+        for outcome in read_all(found, archive_path, jobs=jobs, heard=heard):
             outcomes.append(outcome)
-            if outcome.error and not (len(paths) == 1 and outcome.path == paths[0]):
+            if outcome.left_out and outcome.error:
+                _leave_out(outcome.error.message)
+            elif outcome.error and len(found) > 1:
                 _say(outcome.error)
-    rows = [_row(outcome.path, outcome.trace, outcome.new) for outcome in outcomes if outcome.trace]
-    if rows:
+    if any(outcome.trace for outcome in outcomes):
+        _rank(archive, outcomes)
+        rows = _rows(archive, outcomes)
         archive.catalogue()
-        write_output(render(pl.DataFrame(rows), format, width=width_of(output)), output)
-    failures = [outcome.error for outcome in outcomes if outcome.error]
-    if len(outcomes) == 1 and failures:
-        raise failures[0]
-    if failures:
-        worst = max(failures, key=lambda error: error.exit_code)
-        raise type(worst)(f"{len(failures)} of {len(outcomes)} files not read", "the errors above say why")
+        write_output(render(pl.DataFrame(rows, schema=_schema()), format, width=width_of(output)), output)
+    _judge(outcomes)
 
 
-def _row(path: Path, trace: "Trace", new: bool) -> dict[str, Any]:
+def _inputs(paths: tuple[str, ...], run: str | None) -> list["Input"]:
+    from ...collect.inputs import Input, inputs, place_of
+    from ...store.errors import Error
+
+    found: list[Input] = []
+    for path in paths:
+        try:
+            found += inputs(place_of(path), run, _leave_out)
+        except Error as error:  # said, as what cannot be read is, when its turn comes
+            found.append(Input(Path(path), Path(path), run, error))
+    return found
+
+
+def _rank(archive: "Archive", outcomes: list["Outcome"]) -> None:
+    """Ranks by order in the runs that were read, and what is to say of the ranks."""
+    from ...collect.ranks import place_in_order, remarks
+    from ..text import clean
+
+    runs = sorted({o.input.run for o in outcomes if o.trace and o.input.run is not None})
+    for run in runs:
+        place_in_order(archive, run)
+    for line in remarks(archive, runs):
+        click.echo(f"warning: {clean(line)}", err=True)
+
+
+def _rows(archive: "Archive", outcomes: list["Outcome"]) -> list[dict[str, Any]]:
+    from ...collect.archives import address
+    from ..text import utf8
+
+    ranks = {member.source.path: member for member in archive.memberships()}
+    rows: list[dict[str, Any]] = []
+    for outcome in outcomes:
+        if outcome.trace is None:
+            continue
+        member = ranks.get(address(outcome.input.place))
+        rows.append(
+            {
+                "trace_id": outcome.trace.id[:12],
+                "state": "new" if outcome.new else "known",
+                "format": outcome.trace.facts.format,
+                "rank": member.rank if member else None,
+                "kernels": outcome.trace.rows.get("kernel", 0),
+                "notes": len(outcome.trace.notes),
+                "source": utf8(str(outcome.input.place)),
+            }
+        )
+    return rows
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    text, number = pl.String, pl.Int64
     return {
-        "trace_id": trace.id[:12],
-        "state": "new" if new else "known",
-        "format": trace.facts.format,
-        "kernels": trace.rows.get("kernel", 0),
-        "notes": len(trace.notes),
-        "source": str(path),
+        "trace_id": text,
+        "state": text,
+        "format": text,
+        "rank": number,
+        "kernels": number,
+        "notes": number,
+        "source": text,
     }
+
+
+def _judge(outcomes: list["Outcome"]) -> None:
+    """Raises what there is to raise: for what was not read, and for a folder without any trace."""
+    from ...collect.inputs import nothing_in
+
+    failures = [outcome.error for outcome in outcomes if outcome.error and not outcome.left_out]
+    full = {outcome.input.given for outcome in outcomes if not outcome.left_out}
+    barren = [nothing_in(given) for given in dict.fromkeys(o.input.given for o in outcomes) if given not in full]
+    if len(barren) + len(failures) == 1 and (barren or len(outcomes) == 1):
+        raise [*barren, *failures][0]
+    for error in barren:
+        _say(error)
+    if failures or barren:
+        worst = max(failures + barren, key=lambda error: error.exit_code)
+        count = len(failures) + len(barren)
+        raise type(worst)(f"{count} of {len(outcomes)} not read", "the errors above say why")
+
+
+def _leave_out(why: str) -> None:
+    from ..text import clean
+
+    click.echo(f"left out: {clean(why)}", err=True)
 
 
 def _say(error: "Error") -> None:
     from ..text import clean
 
     click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
-
-
-def _files(paths: tuple[Path, ...], run: str | None) -> Iterator[tuple[Path, str | None]]:
-    """The files to read and the run of each: a folder gives the traces directly in it, and its name as the run."""
-    from ...collect.files import open_file, reader_of
-    from ...store.errors import UnreadableFile
-
-    for path in paths:
-        if not path.is_dir():
-            yield path, run
-            continue
-        recognised = 0
-        for file in sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith(".")):
-            try:
-                reader_of(open_file(file))
-            except UnreadableFile as error:
-                click.echo(f"left out: {error.message}", err=True)
-                continue
-            recognised += 1
-            yield file, run or path.resolve().name
-        if not recognised:
-            raise UnreadableFile(f"{path}: no trace in this folder", "give the folder that holds the trace files")

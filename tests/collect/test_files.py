@@ -76,8 +76,11 @@ def test_missing_and_empty_files_and_folders_are_refused(tmp_path: Path) -> None
     (tmp_path / "empty.gz").write_bytes(gzip.compress(b"")[:5])
     with pytest.raises(UnreadableFile, match="does not decompress"):
         open_file(tmp_path / "empty.gz")
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UnreadableFile, match="not a file"):
-        open_file(tmp_path)
+        open_file(tmp_path / "pipe")
+    with pytest.raises(UnreadableFile, match="no trace by itself"):
+        reader_of(open_file(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -134,17 +137,33 @@ def test_other_packings_cut_short_give_a_beginning_and_say_so(tmp_path: Path, na
     assert len(content) > 1_000_000
 
 
-def test_an_archive_of_several_files_or_damaged_is_refused(tmp_path: Path) -> None:
-    import zipfile
+def test_a_folder_hashes_the_names_lengths_and_contents_of_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "report_pqtdir"
+    folder.mkdir()
+    (folder / "b.parquet").write_bytes(b"22")
+    (folder / "a.parquet").write_bytes(b"1")
+    (folder / ".hidden").write_bytes(b"x")
+    (folder / "below").mkdir()
+    file = open_file(folder)
+    assert (file.head, file.packing) == (b"", None)
+    assert [path.name for path in file.members()] == ["a.parquet", "b.parquet"]
+    content = b"a.parquet\0" + (1).to_bytes(8, "big") + b"1" + b"b.parquet\0" + (2).to_bytes(8, "big") + b"22"
+    assert file.digest() == hashlib.sha256(content).hexdigest()
+    assert (file.status().st_size, file.status().st_mtime_ns) == (
+        3,
+        max(path.stat().st_mtime_ns for path in file.members()),
+    )
 
-    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
-        archive.writestr("a.json", b"{}")
-        archive.writestr("../b.json", b"{}")
-    with pytest.raises(UnreadableFile, match="holds 2 files"):
-        open_file(tmp_path / "two.zip")
-    (tmp_path / "cut.zip").write_bytes(_packed("zip", CONTENT)[:1000])
-    with pytest.raises(UnreadableFile, match="damaged zip"):
-        open_file(tmp_path / "cut.zip")
+
+def test_what_is_taken_from_the_file_is_told_as_it_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(gzip.compress(CONTENT))
+    file = open_file(tmp_path / "packed")
+    told: list[int] = []
+    file.heard = told.append
+    for _ in file.blocks():
+        pass
+    assert sum(told) == (tmp_path / "packed").stat().st_size
+    assert len(told) > 5
 
 
 def test_a_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

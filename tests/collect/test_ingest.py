@@ -1,3 +1,4 @@
+import os
 import random
 import shutil
 import signal
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.small_traces import trace
 from tracelode.collect.ingest import read, read_all
-from tracelode.store import Archive, UnreadableFile
+from tracelode.collect.inputs import Input
+from tracelode.store import Archive, Error, UnreadableFile
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 KILLS = 60
@@ -85,16 +88,68 @@ def test_killed_at_any_moment_the_trace_is_whole_or_absent(tmp_path: Path) -> No
 
 def test_several_processes_read_what_one_does_and_one_bad_file_stops_none(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}")
-    names = ("train.json.gz", "train.sqlite", "two-ranks/rank0.json.gz")
-    files: list[tuple[Path, str | None]] = [(SAMPLES / name, "a run") for name in names]
-    files.insert(1, (tmp_path / "bad.json", None))
-    outcomes = list(read_all(files, tmp_path / "archive", jobs=3))
-    assert [outcome.path for outcome in outcomes] == [path for path, _ in files]
+    paths = [SAMPLES / name for name in ("train.json.gz", "train.sqlite", "two-ranks/rank0.json.gz")]
+    paths.insert(1, tmp_path / "bad.json")
+    heard: list[int] = []
+    inputs = [Input(path, path, "a run") for path in paths]
+    outcomes = list(read_all(inputs, tmp_path / "archive", jobs=3, heard=heard.append))
+    assert [outcome.input.place for outcome in outcomes] == paths
     assert [outcome.new for outcome in outcomes] == [True, False, True, True]
+    assert sum(heard) == sum(path.stat().st_size for path in paths)
     error = outcomes[1].error
     assert isinstance(error, UnreadableFile)
     assert "bad.json" in error.message
     assert error.hint
-    alone = [read(path, Archive(tmp_path / "alone"), run=run)[0] for path, run in files if path.name != "bad.json"]
+    assert not outcomes[1].left_out  # named by the user: it must be a trace
+    alone = [read(path, Archive(tmp_path / "alone"))[0] for path in paths if path.name != "bad.json"]
     assert [o.trace.rows for o in outcomes if o.trace] == [trace.rows for trace in alone]
     assert {m.run for m in Archive(tmp_path / "archive").manifests()} == {"a run"}
+
+
+class Killer(str):
+    """Ends the process that takes it from its queue."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return os._exit, (1,)
+
+
+def test_a_process_that_is_killed_is_told_in_words(tmp_path: Path) -> None:
+    path = SAMPLES / "train.sqlite"
+    inputs = [Input(path, path, Killer()), Input(path, path)]
+    with pytest.raises(Error, match="a reading process was killed") as caught:
+        list(read_all(inputs, tmp_path / "archive", jobs=2))
+    assert caught.value.hint == "try fewer --jobs"
+
+
+def test_of_each_input_all_bytes_are_heard_once_known_or_not(tmp_path: Path) -> None:
+    for _ in range(2):
+        heard: list[int] = []
+        path = SAMPLES / "train.sqlite"
+        list(read_all([Input(path, path)], tmp_path / "archive", heard=heard.append))
+        assert sum(heard) == path.stat().st_size
+
+
+def test_what_was_found_and_is_no_trace_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("some notes")
+    (outcome,) = read_all([Input(tmp_path / "notes.txt", tmp_path)], tmp_path / "archive")
+    assert outcome.left_out
+    assert isinstance(outcome.error, UnreadableFile)
+
+
+def test_the_rank_is_the_files_own_before_that_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "rank5.json").write_bytes(trace(rank=3))
+    (tmp_path / "rank6.json").write_bytes(trace("other"))
+    (tmp_path / "host.json").write_bytes(trace("third"))
+    archive = Archive(tmp_path / "t")
+    for name in ("rank5.json", "rank6.json", "host.json"):
+        read(tmp_path / name, archive, run="r")
+    ranks = {Path(one.source.path).name: (one.rank, one.rank_from) for one in archive.memberships()}
+    assert ranks == {"rank5.json": (3, "file"), "rank6.json": (6, "name"), "host.json": (None, None)}
+
+
+def test_a_known_file_named_with_another_run_moves_there(tmp_path: Path) -> None:
+    (tmp_path / "rank1.json").write_bytes(trace())
+    archive = Archive(tmp_path / "t")
+    for run in ("one", None, "two", None):
+        read(tmp_path / "rank1.json", archive, run=run)
+    assert [(one.run, one.rank) for one in archive.memberships()] == [("two", 1)]
