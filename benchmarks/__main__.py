@@ -1,4 +1,4 @@
-"""Measures tracelode against baselines in the same run: `python -m benchmarks [--mb 100] [--rounds 3] [--trace FILE]`.
+"""Measures tracelode against baselines in the same run: `python -m benchmarks [--mb 1000] [--kernels 5] [--rounds 3]`.
 
 Each figure is of a process of its own: CPU seconds and peak memory as the system accounts for them, the least of the
 rounds, which are taken in turn. Equality comes first: both sides must count the same kernels.
@@ -8,13 +8,13 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.nsys import measure as measure_nsys
+from benchmarks.process import run
 from data.generator import Run, Workload, write_kineto
 
 JSON_LOAD = """
@@ -43,46 +43,25 @@ print(manifest.files["kernel"]["rows"])
 """
 
 
-@dataclass(frozen=True)
-class Measure:
-    """CPU seconds and peak resident bytes of a process, what it printed, and the seconds it says the work took."""
-
-    seconds: float
-    peak: int
-    answer: str
-    own_seconds: float | None
-
-
-def run(program: str, *arguments: str) -> Measure:
-    """Runs a program in a process of its own and measures it."""
-    pipe = subprocess.PIPE
-    process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=pipe, stderr=pipe, text=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    answer, told = process.stdout.read().strip(), process.stderr.read().strip()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    process.stderr.close()
-    if process.returncode:
-        sys.exit(f"a contender failed with exit code {process.returncode}: {told}")
-    return Measure(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, answer, float(told) if told else None)
-
-
 def big_trace(folder: Path, megabytes: int) -> Path:
     """A generated training run of about that size as uncompressed Kineto JSON."""
     probe = folder / "probe.json"
-    write_kineto(Run(Workload(iterations=8, python_frames=True)), probe)
+    write_kineto(Run(_workload(8)), probe)
     iterations = max(8, round(8 * megabytes * 1e6 / probe.stat().st_size))
     path = folder / "trace.json"
-    write_kineto(Run(Workload(iterations=iterations, python_frames=True)), path)
+    write_kineto(Run(_workload(iterations)), path)
     return path
+
+
+def _workload(iterations: int) -> Workload:
+    return Workload(iterations=iterations, python_frames=True, deep_stacks=True, clock_step_ns=32)
 
 
 def main() -> None:
     """Generates or takes a trace, measures all contenders in turn, and prints ratios."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--mb", type=int, default=100, help="size of the generated trace in MB")
+    options.add_argument("--mb", type=int, default=1000, help="size of the generated trace in MB")
+    options.add_argument("--kernels", type=float, default=5, help="millions of kernels in the nsys database; 0: none")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--trace", type=Path, help="an uncompressed Kineto file to measure on instead")
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
@@ -122,8 +101,10 @@ def main() -> None:
         "mine_peak_mb": mine.peak / 1e6,
         "mine_time_to_ingest": mine.seconds / ingest.seconds,
     }
+    if given.kernels:
+        report |= measure_nsys(round(given.kernels * 1e6), given.rounds)
     for key, value in report.items():
-        print(f"{key:<28}{value:.4g}" if isinstance(value, float) else f"{key:<28}{value}")
+        print(f"{key:<34}{value:.4g}" if isinstance(value, float) else f"{key:<34}{value}")
     if given.output:
         given.output.write_text(json.dumps(report, indent=1) + "\n")
 

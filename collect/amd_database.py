@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
-from .nsys_columns import as_json, dictionary, nonzero
-from .nsys_export import FARTHEST, INT, REAL, TEXT, Rows
+from .database_columns import INT, REAL, TEXT, Rows, near
+from .nsys_columns import as_json, dictionary, is_uniform, nonzero
 from .sink import Sink
 from .sqlite import Database
 
@@ -19,31 +19,53 @@ __all__ = ["INT", "REAL", "TEXT", "Lookup", "Recording", "Rows", "told", "where"
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
 MOST_OTHER_ROWS = 10_000
+EMPTY = ("{}", "[]")
 HINT = "copy the file again, or record again"
 
 
 class Lookup:
-    """A table found by one of its columns, which should be unique: of several rows with one id, the first counts."""
+    """A table found by one of its columns, which should be unique: of several rows with one id, the first counts.
+
+    `doubled` is the number of the others.
+    """
 
     def __init__(self, table: pa.Table, key: str = "id") -> None:
-        known = table.filter(table[key].is_valid()).combine_chunks()
-        ids: npt.NDArray[np.int64] = known[key].to_numpy()
-        order = np.argsort(ids, kind="stable")
-        self._ids = ids[order]
-        self.table = known.take(pa.array(order)).combine_chunks()
+        known = table if not table[key].null_count else table.filter(table[key].is_valid())
+        self.table = known.combine_chunks()
+        self._ids: npt.NDArray[np.int64] = self.table[key].to_numpy()
+        steps = np.diff(self._ids)
+        if (steps < 0).any():
+            order = np.argsort(self._ids, kind="stable")
+            self._ids, self.table = self._ids[order], self.table.take(pa.array(order)).combine_chunks()
+            steps = np.diff(self._ids)
+        self.doubled = int((steps == 0).sum())
+        self._dense = bool((steps == 1).all())
+        self._last: tuple[pa.Array | None, pa.Array | None] = None, None
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def take(self, ids: pa.Array, column: str) -> pa.Array:
         """The column's value for each id; null where there is no such row."""
-        values = self.table[column].combine_chunks()
+        values = _whole(self.table[column])
         if values.null_count == len(values) or ids.null_count == len(ids):
             return pa.nulls(len(ids), values.type)
+        if self._last[0] is not ids:  # columns are asked for one after another for the same rows
+            self._last = ids, self._rows(ids)
+        return values.take(self._last[1])
+
+    def _rows(self, ids: pa.Array) -> pa.Array:
+        """The row of each id: where it must be if all ids from the first to the last are there, else by search."""
         wanted: npt.NDArray[np.int64] = pc.fill_null(ids, 0).to_numpy()
-        at = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
-        missing = (self._ids[at] != wanted) | ids.is_null().to_numpy(zero_copy_only=False)
-        return values.take(pa.array(at, mask=missing))
+        if self._dense:
+            at = wanted - self._ids[0]
+            missing = (wanted < self._ids[0]) | (wanted > self._ids[-1])
+        else:
+            at = np.minimum(np.searchsorted(self._ids, wanted), len(self._ids) - 1)
+            missing = self._ids[at] != wanted
+        if ids.null_count:
+            missing |= ids.is_null().to_numpy(zero_copy_only=False)
+        return pa.array(at, mask=missing) if missing.any() else pa.array(at)
 
 
 class Recording:
@@ -109,7 +131,7 @@ class Recording:
         A missing end becomes the start.
         """
         start, end = rows["start"], rows["end"]
-        inside = pc.and_(_near(start), pc.fill_null(_near(end), True))
+        inside = pc.and_(near(start), pc.fill_null(near(end), True))
         lost = rows.count - (pc.sum(inside).as_py() or 0)
         if lost:
             self.sink.note("no-time", "events without a time that can be: left out", count=lost, example=base)
@@ -122,10 +144,11 @@ class Recording:
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
+        extent = pc.min_max(values).as_py()
+        if extent["min"] is None or (extent["min"] >= -(2**31) and extent["max"] < 2**31):
+            return values
         wrong = pc.or_(pc.less(values, -(2**31)), pc.greater_equal(values, 2**31))
         count = pc.sum(wrong).as_py()
-        if not count:
-            return values
         self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=count, example=column)
         return pc.if_else(pc.fill_null(wrong, False), None, values)
 
@@ -180,17 +203,26 @@ class Recording:
         return name if self.database.count(name) else None
 
 
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array; it is copied where it is not yet."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def told(values: pa.Array) -> pa.Array:
     """The values, null where they say nothing: zero, an empty text, an empty JSON object."""
+    if pa.types.is_dictionary(values.type):
+        return dictionary(values.indices, told(values.dictionary))
     values = nonzero(values)
-    return pc.if_else(pc.is_in(values, pa.array(["{}", "[]"])), None, values) if values.type == TEXT else values
+    if values.type != TEXT or values.null_count == len(values):
+        return values
+    if is_uniform(values):
+        return pa.nulls(len(values), TEXT) if values[0].as_py() in EMPTY else values
+    return pc.if_else(pc.is_in(values, pa.array(EMPTY)), None, values)
 
 
 def where(mask: pa.Array, rows: Mapping[str, Any]) -> dict[str, Any]:
     """The columns for the rows in which the mask is true; single values stay."""
+    if pc.all(mask).as_py() and not mask.null_count:
+        return dict(rows)
     arrays = (pa.Array, pa.ChunkedArray)
     return {name: value.filter(mask) if isinstance(value, arrays) else value for name, value in rows.items()}
-
-
-def _near(times: pa.Array) -> pa.Array:
-    return pc.and_(pc.greater(times, -FARTHEST), pc.less(times, FARTHEST))

@@ -49,9 +49,11 @@ class Layout:
         """The cells of a row that are not empty, by column; None when the line is no row of this table."""
         found = _split(line, len(self.columns), commas=self.commas)
         spare = len(found) - len(self.columns)
-        if spare > 0 and "Name" in self.columns:  # a name with commas, in a file without quotes
+        if spare > 0 and "Name" in self.columns:
             at = self.columns.index("Name")
-            found[at : at + spare + 1] = [",".join(found[at : at + spare + 1])]
+            name = ",".join(found[at : at + spare + 1])
+            if name in line:  # a name with commas that has no quotes; two rows run into one have quotes in between
+                found[at : at + spare + 1] = [name]
         if len(found) != len(self.columns):
             return None
         cells = {name: cell.strip() for name, cell in zip(self.columns, found, strict=True)}

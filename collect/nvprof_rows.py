@@ -32,6 +32,7 @@ SIZES = (
     *("Registers Per Thread", "Regs"),
 )
 SHARED_MEMORY = ("Static SMem", "SSMem", "Dynamic SMem", "DSMem")
+WHOLES = ("Correlation_ID", "Context", "Stream")
 SHAPED = PLACED.union(SIZES, SHARED_MEMORY)
 MOVED = PLACED | {"Size", "SrcMemType", "DstMemType"}
 FAULTED = frozenset({"Start", "Duration", "Name", "Device", "Virtual Address"})
@@ -61,6 +62,7 @@ class Rows:
             self.coarse, self.coarsest = self.coarse + 1, max(self.coarsest, start[1])
         lasted = quantity(cells.get("Duration", ""), layout.units.get("Duration", ""), time=True)
         end = None if lasted is None else start[0] + lasted[0]
+        self._count_unread(layout, cells)
         row = {"process": process, "start_ns": start[0], "end_ns": end}
         if managed := MANAGED.fullmatch(name):
             self._add_managed(managed[1], layout, cells, row)
@@ -69,6 +71,9 @@ class Rows:
         elif (shape := _shape(layout, cells))["grid_x"] is not None:
             self._add_kernel(name, cells, row | shape)
         elif name.startswith("[") or "Device" in cells:
+            if "Device" in cells:
+                meaning = "device work that is neither a kernel, a copy nor a fill by its cells: kept in `other`"
+                self._sink.note("unknown-work", meaning, example=name)
             self.other("device" if "Device" in cells else "mark", process, cells, start[0])
         else:
             self._add_host_span(name, cells, row)
@@ -141,6 +146,16 @@ class Rows:
         correlation = _whole(cells.get("Correlation_ID")) if "Correlation_ID" in cells else correlation
         kind = "runtime" if call[1] else "driver"
         self._put("api", row | {"name": plain, "kind": kind, "correlation": correlation, "args": args})
+
+    def _count_unread(self, layout: Layout, cells: dict[str, str]) -> None:
+        """Counts cells that should hold a number and do not: they are read as null."""
+        wrong = [name for name in WHOLES if name in cells and _whole(cells[name]) is None]
+        wrong += [name for name in SIZES[2:] if name in cells and _whole(cells[name], MANY) is None]
+        if "Size" in cells and _size("Size", layout, cells) is None:
+            wrong.append("Size")
+        for name in wrong:
+            meaning = "cells that should hold a number and do not: read as null"
+            self._sink.note("no-number", meaning, example=f"{name} {cells[name]}"[:120])
 
     def _end(self, row: dict[str, Any]) -> None:
         if row["end_ns"] is None:

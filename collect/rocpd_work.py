@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from .amd_database import INT, TEXT, Lookup, Rows, told
-from .nsys_columns import arguments, as_json, combinations, filled, translated
+from .nsys_columns import arguments, as_json, combinations, dictionary, filled, translated
 from .rocpd_recording import EVENT, NOT_TOLD, Node
 
 __all__ = ["read_allocations", "read_copies", "read_kernels"]
@@ -49,8 +49,10 @@ def read_kernels(node: Node) -> list[pa.Table]:
         device = node.placed(node.device(rows["agent_id"]), "device")
         placed = _placed(node, rows, device)
         times.append(_times(rows, placed))
-        symbol = {name: symbols.take(rows["kernel_id"], name) for name in SYMBOL if name != "id"}
-        names = filled(told(symbol["display_name"]), told(symbol["kernel_name"]))
+        ids = rows["kernel_id"].dictionary_encode()
+        symbol = {name: symbols.take(ids.dictionary, name) for name in SYMBOL if name != "id"}
+        names = dictionary(ids.indices, filled(told(symbol["display_name"]), told(symbol["kernel_name"])))
+        said = {name: values.take(ids.indices) for name, values in symbol.items() if values.type == INT}
         if names.null_count:
             node.sink.note("unnamed-kernel", "kernels of which the file has no name", count=names.null_count)
         node.sink.write(
@@ -58,16 +60,16 @@ def read_kernels(node: Node) -> list[pa.Table]:
             {
                 **placed,
                 **_sizes(node, rows),
-                "name": names.dictionary_encode(),
-                "registers": node.fitting(symbol["arch_vgpr_count"], "arch_vgpr_count"),
+                "name": names,
+                "registers": node.fitting(said["arch_vgpr_count"], "arch_vgpr_count"),
                 "shared_bytes": rows["group_segment_size"],
                 "graph": told(rows["graph_exec_id"]),
                 "graph_node": told(rows["graph_node_id"]),
                 "args": arguments(
                     {
                         **_rest(node, rows),
-                        "accum_vgpr_count": told(symbol["accum_vgpr_count"]),
-                        "sgpr_count": told(symbol["sgpr_count"]),
+                        "accum_vgpr_count": told(said["accum_vgpr_count"]),
+                        "sgpr_count": told(said["sgpr_count"]),
                     }
                 ),
             },
@@ -195,7 +197,7 @@ def _rest(node: Node, rows: Rows) -> dict[str, pa.Array]:
         **node.details(rows),
         "stream_id": pc.if_else(rows["queue_id"].is_valid(), told(rows["stream_id"]), None),
         "thread": node.thread(rows["tid"]),
-        "region": told(node.text(rows["region_name_id"]).cast(TEXT)),
+        "region": told(node.text(rows["region_name_id"])),
     }
 
 

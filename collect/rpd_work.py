@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from .amd_database import INT, TEXT, Lookup, Recording, Rows, told, where
-from .nsys_columns import arguments, filled, translated
+from .nsys_columns import arguments, combinations, dictionary, filled, is_uniform, translated
 
 __all__ = ["Calls", "read_work"]
 
@@ -48,9 +48,9 @@ class Calls:
         self.calls = Lookup(recording.whole("rocpd_api", dict.fromkeys(("id", "pid", "apiName_id"), INT)))
         links = recording.whole("rocpd_api_ops", dict.fromkeys(("api_id", "op_id"), INT))
         self.links = Lookup(links, "op_id")
-        if doubled := len(self.links) - pc.count_distinct(links["op_id"], mode="only_valid").as_py():
+        if self.links.doubled:
             meaning = "operations that several calls are said to have caused: the first counts"
-            recording.sink.note("several-causes", meaning, count=doubled)
+            recording.sink.note("several-causes", meaning, count=self.links.doubled)
         counts = pc.value_counts(links["api_id"].combine_chunks())
         self.caused = Lookup(pa.table({"id": counts.field("values"), "count": counts.field("counts")}))
         self.processes: list[int] = sorted(pc.unique(self.calls.table["pid"]).drop_null().to_pylist())
@@ -80,12 +80,12 @@ def read_work(recording: Recording, calls: Calls) -> set[tuple[int, int]]:
             "start_ns": rows["start"],
             "end_ns": rows["end"],
         }
-        busy.update(zip(columns["process"].to_pylist(), columns["device"].to_pylist(), strict=True))
-        types = filled(recording.text(rows["opType_id"]), "").cast(TEXT)
-        described = told(recording.text(rows["description_id"]).cast(TEXT))
-        kinds = translated(types, _class).cast(TEXT)
+        busy.update((p, d) for p, d in combinations([columns["process"], columns["device"]])[1])
+        types = filled(recording.text(rows["opType_id"]), "").dictionary_encode()
+        described = told(recording.text(rows["description_id"]))
+        kinds = translated(types, _class)
         for table, write in (("kernel", _kernels), ("copy", _copies), ("fill", _fills), ("range", _others)):
-            mask = pc.equal(kinds, table)
+            mask = pc.equal(kinds.dictionary, table).take(kinds.indices)
             shared = where(mask, {**columns, "correlation": cause, "type": types, "described": described})
             if len(shared["process"]):
                 write(recording, calls, rows.filter(mask), shared, moves if table == "copy" else launches)
@@ -103,8 +103,8 @@ def _class(kind: str) -> str:
 def _kernels(recording: Recording, calls: Calls, rows: Rows, shared: dict[str, Any], launches: Lookup) -> None:
     cause = shared["correlation"]
     said = {name: launches.take(cause, name) for name in LAUNCH}
-    names = recording.text(calls.calls.take(cause, "apiName_id")).cast(TEXT)
-    items = pc.fill_null(pc.match_substring(names, IN_ITEMS), False)
+    names = recording.text(calls.calls.take(cause, "apiName_id"))
+    items = pc.fill_null(pc.match_substring(names.dictionary, IN_ITEMS).take(names.indices), False)
     sizes: dict[str, pa.Array] = {}
     for axis in AXES:
         grid, block = said[f"grid{axis}"], told(said[f"workgroup{axis}"])
@@ -117,7 +117,7 @@ def _kernels(recording: Recording, calls: Calls, rows: Rows, shared: dict[str, A
         {
             **_place(shared),
             **sizes,
-            "name": filled(shared["described"], recording.text(said["kernelName_id"])),
+            "name": filled(shared["described"], recording.text(said["kernelName_id"])).dictionary_encode(),
             "shared_bytes": said["groupSegmentSize"],
             "args": arguments({**rows.rest, **{name: _said(said[name]) for name in kept}}),
         },
@@ -169,14 +169,20 @@ def _place(shared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _texts(shared: dict[str, Any]) -> dict[str, pa.Array]:
-    plain = pc.match_substring_regex(shared["type"], r"^Copy(Host|Device)To(Host|Device)$|^FillBuffer$")
-    return {"description": shared["described"], "type": pc.if_else(plain, None, shared["type"])}
+    types = shared["type"]
+    plain = pc.match_substring_regex(types.dictionary, r"^Copy(Host|Device)To(Host|Device)$|^FillBuffer$")
+    told_types = dictionary(types.indices, pc.if_else(plain, None, types.dictionary))
+    return {"description": shared["described"], "type": told_types}
 
 
 def _said(values: pa.Array) -> pa.Array:
     """The values that say something; the null pointer says that it is the default stream, or nothing."""
     values = told(values)
-    return pc.if_else(pc.equal(values, "0x0"), None, values) if values.type == TEXT else values
+    if values.type != TEXT or values.null_count == len(values):
+        return values
+    if is_uniform(values):
+        return pa.nulls(len(values), TEXT) if values[0].as_py() == "0x0" else values
+    return pc.if_else(pc.equal(values, "0x0"), None, values)
 
 
 def _small(values: pa.Array) -> pa.Array:

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from . import Run, Workload, write_kineto, write_nsys, write_truth
+from . import Run, Workload, write_formats, write_kineto, write_nsys, write_truth
 
 __all__ = ["main", "write_samples"]
 
@@ -12,7 +12,8 @@ SEED = 20260201
 
 
 def write_samples(folder: Path, *, seed: int = SEED) -> None:
-    """Writes one run as Kineto and as an Nsight Systems export, and a run of two ranks of which the second is slow."""
+    """Writes one run as Kineto and as an Nsight Systems export, a run of two ranks of which the second is slow, and a
+    small run in every format, which no seed changes."""
     train = Run(Workload(seed=seed, python_frames=True))
     folder.mkdir(parents=True, exist_ok=True)
     write_kineto(train, folder / "train.json.gz")
@@ -26,6 +27,7 @@ def write_samples(folder: Path, *, seed: int = SEED) -> None:
         run = Run(replace(pair, rank=rank, memory_events=False))
         write_kineto(run, folder / "two-ranks" / f"rank{rank}.json.gz")
         write_truth(run, folder / "two-ranks" / f"rank{rank}.truth.json")
+    write_formats(folder / "formats")
 
 
 def main() -> None:

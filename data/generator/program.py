@@ -49,6 +49,18 @@ class Program:
         wanted = (Operator(name=name, category="python_function"),) if self.workload.python_frames else ()
         return self.span(*wanted)
 
+    def stack(self, function: str) -> Any:
+        """Returns the Python frames through which a module comes to a function; none where stacks are shallow."""
+        name = function.rpartition("::")[2]
+        frames = (
+            "torch/nn/modules/module.py(1773): _wrapped_call_impl",
+            "torch/nn/modules/module.py(1784): _call_impl",
+            f"torch/nn/modules/{name}.py(125): forward",
+            f"<built-in function {name}>",
+        )
+        wanted = frames if self.workload.deep_stacks else ()
+        return self.span(*(Operator(name=frame, category="python_function") for frame in wanted))
+
     def launch(self, works: Iterable[Kernel | Copy | Fill], stream: int = COMPUTE_STREAM) -> None:
         """Puts work on a stream."""
         for work in works:
@@ -60,7 +72,7 @@ class Program:
         if differentiable:
             sequence = self._nodes[place, step.key] = self.sequences
             self.sequences += 1
-        with self.span(*step.outer):
+        with self.stack(step.outer[0].name if step.outer else step.key), self.span(*step.outer):
             for operator, works in step.inner:
                 with self.span(operator, sequence=sequence):
                     self.add("allocate", (place, step.key), step.output_bytes)

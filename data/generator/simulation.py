@@ -1,6 +1,6 @@
 """Plays the host's program against the device's streams: who waits for whom gives every time."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from random import Random
 from typing import Any, NamedTuple
 
@@ -10,7 +10,10 @@ from .records import Call, Copy, Fill, Gap, Kernel, Memory, Operator, Segment, S
 from .training import program_of, schedule
 from .workload import Workload
 
-__all__ = ["Arrival", "Rank"]
+__all__ = ["Arrival", "Programs", "Rank"]
+
+Programs = Callable[[Workload, str, int], Program]
+"""What the host does in a segment of that kind and number."""
 
 ONE = 4096  # factors are multiples of 1/4096, so that times are the same integers on every machine
 TABLE = 8192
@@ -31,8 +34,9 @@ class Arrival(NamedTuple):
 class Rank:
     """One process of the run with its device, streams, threads and caching allocator."""
 
-    def __init__(self, workload: Workload, rank: int) -> None:
+    def __init__(self, workload: Workload, rank: int, program: Programs = program_of) -> None:
         self._workload = workload
+        self._program_of = program
         self._random = Random(workload.seed * 1_000_003 + rank)
         self._factors = _factors(self._random, workload.noise)
         self._speed = round(ONE * workload.straggle) if rank == workload.straggler else ONE
@@ -77,9 +81,9 @@ class Rank:
         workload = self._workload
         special = number < workload.warm_up or number in (workload.outlier, workload.stall, *workload.late)
         if kind == "iteration" and special:
-            return program_of(workload, kind, number)
+            return self._program_of(workload, kind, number)
         if kind not in self._programs:
-            self._programs[kind] = program_of(workload, kind, number)
+            self._programs[kind] = self._program_of(workload, kind, number)
         return self._programs[kind]
 
     def _drawn(self, nanoseconds: int) -> int:
@@ -130,6 +134,7 @@ class Rank:
                 self._pending = work, stream, call, returned
                 return Arrival(start, duration)
             duration = duration * self._device_scale // ONE
+            duration -= duration % self._workload.clock_step_ns
         elif isinstance(work, Copy) and work.blocking:
             self._now = returned = max(returned, start + duration + self._drawn(RETURNING))
         self._launched(work, stream, start, start + duration, call, returned)

@@ -1,6 +1,6 @@
 """What the run does: training iterations with the planted faults, evaluations and checkpoints, as programs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -67,14 +67,14 @@ def program_of(workload: Workload, kind: str, number: int) -> Program:
     return program
 
 
-def layers(workload: Workload) -> list[dict[str, Any]]:
+def layers(workload: Workload, program: Callable[[Workload, str, int], Program]) -> list[dict[str, Any]]:
     """Returns the repeated layers in an iteration without faults: first operation, length, repeats and names."""
     found: dict[str, list[list[str]]] = {}
     first: dict[str, int] = {}
     operations = 0
     current: list[str] | None = None
     plain = replace(workload, warm_up=0, outlier=None, stall=None, late=())
-    for code, *rest in program_of(plain, "iteration", 0).instructions:
+    for code, *rest in program(plain, "iteration", 0).instructions:
         if code == "mark" and rest[0].startswith("layer "):
             first.setdefault(rest[0], operations)
             current = []

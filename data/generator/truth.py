@@ -41,7 +41,7 @@ def truth(run: Run) -> dict[str, Any]:
         },
         **count.totals(),
         "warm_up": list(range(min(workload.warm_up, workload.iterations))),
-        "layers": layers(workload),
+        "layers": layers(workload, run.programs),
         **count.planted,
         "late": count.late,
         "iterations": count.parts["iteration"],

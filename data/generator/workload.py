@@ -1,6 +1,6 @@
 """The options of a generated training run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["Workload"]
 
@@ -36,6 +36,9 @@ class Workload:
     annotations: bool = True  # ProfilerStep#N, the data loader's and the optimizer's ranges
     memory_events: bool = True
     python_frames: bool = False
+    # Not in the text of the workload, from which a trace has its id:
+    deep_stacks: bool = field(default=False, repr=False)  # frames of modules around each operator of the forward pass
+    clock_step_ns: int = field(default=1, repr=False)  # kernels last multiples of it: 32 ns on A100 and H100
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.layers < 1 or self.warm_up < 0:

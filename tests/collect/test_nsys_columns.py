@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracelode.collect import nsys_columns
-from tracelode.collect.nsys_columns import arguments, combinations, nonzero, plus, translated
+from tracelode.collect.nsys_columns import arguments, combinations, is_uniform, nonzero, plus, translated
 
 
 def test_each_row_has_one_object_of_what_it_says() -> None:
@@ -52,6 +52,17 @@ def test_combinations_give_every_row_back(rows: list[tuple[Any, ...]], most: int
     assert [found[at] for at in indices.to_pylist()] == rows
 
 
+def test_combinations_of_numbers_far_apart_are_told_apart() -> None:
+    columns = [
+        pa.array([2**63 - 1, -(2**63), 0]),
+        pa.array([2**62, 0, 0]),
+        pa.array([-(2**31), 2**31 - 1, 0], pa.int32()),
+    ]
+    indices, found = combinations(columns)
+    assert [found[at] for at in indices.to_pylist()] == list(zip(*(c.to_pylist() for c in columns), strict=True))
+    assert combinations([pa.array([], pa.int64())])[1] == []
+
+
 def test_texts_by_value_have_no_null_among_their_words() -> None:
     found = translated(pa.array([1, 2, 1, None, 3]), {1: "one", 3: "three"}.get)
     assert found.to_pylist() == ["one", None, "one", None, "three"]
@@ -67,3 +78,20 @@ def test_zeros_and_empty_texts_say_nothing() -> None:
     assert nonzero(pa.array(["", "a"])).to_pylist() == [None, "a"]
     assert nonzero(pa.array([0.0, 0.5])).to_pylist() == [None, 0.5]
     assert nonzero(pa.array([b"", b"x"])).to_pylist() == [b"", b"x"]
+    assert nonzero(pa.array([0, 0])).to_pylist() == [None, None]
+    assert nonzero(pa.array([0, 7, -1])).to_pylist() == [None, 7, -1]
+    assert nonzero(pa.array([9, 0, 7, 0]).slice(1)).to_pylist() == [None, 7, None]
+    assert nonzero(pa.array(["[]", "[]"])).to_pylist() == ["[]", "[]"]
+    assert nonzero(pa.array(["", ""])).to_pylist() == [None, None]
+
+
+TEXTS = st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "b", "aa"])), max_size=6)
+NUMBERS = st.lists(st.one_of(st.none(), st.integers(0, 2)), max_size=6)
+
+
+@given(rows=st.one_of(TEXTS, NUMBERS), first=st.integers(0, 3))
+def test_values_are_uniform_when_all_are_one_and_none_is_null(rows: list[Any], first: int) -> None:
+    seen = rows[first:]
+    for values in (pa.array(rows), pa.array(rows).dictionary_encode()):
+        if not pa.types.is_null(values.type) and len(set(map(type, seen))) < 2:
+            assert is_uniform(values.slice(first)) == (len(set(seen)) == 1 and seen[0] is not None)

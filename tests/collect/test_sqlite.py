@@ -141,6 +141,32 @@ def test_hostile_names_are_only_names(make: Callable[..., TraceFile]) -> None:
 
 
 @pytest.mark.parametrize(
+    "statements",
+    [
+        ("create table t (a text, b)", "insert into t values ('x', 1), (printf('%9000c', 'y'), 2), ('z', 3)"),
+        ("create table t (a text primary key, b) without rowid", "insert into t values ('x', 1), ('z', 3)"),
+        ("pragma encoding = 'UTF-16be'", "create table t (a text, b)", "insert into t values ('größe', 1)"),
+        ("create table t (a)", "insert into t values ('x')", "alter table t add column b default 7"),
+        ("create table t (a text, b as (a || 'c'))", "insert into t (a) values ('x')"),
+        ("create table t (a text, b integer primary key desc)", "insert into t values ('x', 9), ('y', 2)"),
+        ("create table t (a text, b)", "insert into t values (1, 'one'), ('x', 1), (x'ff', 2.5)"),
+        (
+            "create table t (b integer primary key, a integer, description)",
+            "insert into t values (5, 7, 1), (9, -1, 1)",
+        ),
+    ],
+)
+def test_what_the_pages_of_a_large_file_do_not_tell_sqlite_tells(
+    make: Callable[..., TraceFile], monkeypatch: pytest.MonkeyPatch, statements: tuple[str, ...]
+) -> None:
+    file, columns = make(*statements), {"a": TEXT, "b": INT}
+    expected = _rows(file, "t", columns)
+    assert expected[0]
+    monkeypatch.setattr(sqlite, "LARGE_FILE", 0)
+    assert _rows(file, "t", columns) == expected
+
+
+@pytest.mark.parametrize(
     "name", ["a b.sqlite", "50%.sqlite", "%41.sqlite", "x?mode=rw.sqlite", "#1.sqlite", "é\udcff.db"]
 )
 def test_any_path_can_be_opened(make: Callable[..., TraceFile], tmp_path: Path, name: str) -> None:
@@ -275,7 +301,6 @@ def test_values_of_any_type_are_read_as_they_are_or_are_null(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[tuple[Any, Any]], pages: bool
 ) -> None:
     monkeypatch.setattr(sqlite, "LARGE_FILE", 0 if pages else 1 << 60)
-    monkeypatch.setattr(sqlite, "MANY_PAGES", 0)
     path = tmp_path / "values.sqlite"
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as database:

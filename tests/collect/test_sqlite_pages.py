@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tracelode.collect import sqlite_pages
 from tracelode.collect.sqlite_pages import find_pages
 
 INT, REAL, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
@@ -34,9 +35,9 @@ def _root(path: Path) -> int:
         return database.execute("select rootpage from sqlite_master where name = 't'").fetchone()[0]
 
 
-def _read(path: Path, root: int, columns: dict[str, pa.DataType], alias: int = -1) -> list[Row] | None:
+def _read(path: Path, root: int, columns: dict[str, pa.DataType], alias: int = -1, least: int = 0) -> list[Row] | None:
     pages = find_pages(path, root)
-    if pages is None or not pages.sound():
+    if pages is None or not pages.sound(least):
         return None
     found = [tuple(r.values()) for b in pages.batches(range(len(columns)), columns, alias) for r in b.to_pylist()]
     assert len(found) <= pages.count
@@ -68,6 +69,8 @@ def test_rows_before_a_column_was_added_have_none_there(tmp_path: Path) -> None:
         "insert into t values (2, 3)",
     )
     assert _read(path, _root(path), {"a": INT, "b": INT}) == [(1, None), (2, 3)]
+    assert _read(path, _root(path), {"a": INT, "b": INT}, least=1) == [(1, None), (2, 3)]
+    assert _read(path, _root(path), {"a": INT, "b": INT}, least=2) is None
 
 
 @pytest.mark.parametrize("page_bytes", [512, 4096, 65536])
@@ -107,6 +110,63 @@ def test_tables_that_are_not_plain_are_left_to_sqlite(tmp_path: Path) -> None:
 def test_an_empty_table_has_no_rows(tmp_path: Path) -> None:
     path = _make(tmp_path / "x", "create table t (a)")
     assert _read(path, _root(path), {"a": INT}) == []
+
+
+def test_pages_of_deleted_rows_hold_none(tmp_path: Path) -> None:
+    rows: list[Row] = [(i, i, i / 2, "word" * 20) for i in range(3000)]
+    path = _make(tmp_path / "x", KEYED, rows=rows)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("delete from t where id between 500 and 2500")
+        database.commit()
+        assert database.execute("pragma freelist_count").fetchone()[0] > 10
+    assert _read(path, _root(path), KINDS, 0) == rows[:500] + rows[2501:]
+
+
+def test_more_text_than_there_is_room_for_ends_the_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_pages, "TEXT_BYTES", 100)
+    monkeypatch.setattr(sqlite_pages, "BLOCK_BYTES", 65_536)
+    path = _make(tmp_path / "x", "create table t (a)", rows=[("x" * 60,), ("y" * 60,)])
+    assert _read(path, _root(path), {"a": TEXT}) == [("x" * 60,)]
+
+
+TYPED = (
+    st.one_of(st.none(), st.sampled_from([0, 1]), st.integers(-(2**63), 2**63 - 1)),
+    st.one_of(st.none(), st.integers(-1000, 1000), st.floats(allow_nan=False)),
+    st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=90)),
+    st.one_of(st.none(), st.binary(max_size=90)),
+)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_plain_table_is_read_as_sqlite_reads_it(tmp_path: Path, data: st.DataObject) -> None:
+    keys = data.draw(st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, max_size=40))
+    some = data.draw(st.lists(st.tuples(*TYPED), min_size=1, max_size=8))
+    page_bytes = data.draw(st.sampled_from([512, 1024, 65_536]))
+    path = _make(
+        tmp_path / "x",
+        f"pragma page_size = {page_bytes}",
+        "create table t (number integer, id integer primary key, share real, words text, data blob)",
+        rows=[(row[0], key, *row[1:]) for key, row in zip(keys, some * 40, strict=False)],
+    )
+    with closing(sqlite3.connect(path)) as database:
+        for key in data.draw(st.lists(st.sampled_from(keys), max_size=9)) if keys else []:
+            database.execute("delete from t where id = ?", (key,))
+        database.commit()
+    columns = {"number": INT, "id": INT, "share": REAL, "words": TEXT, "data": BINARY}
+    pages = find_pages(path, _root(path))
+    assert pages is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite_pages, "BLOCK_BYTES", max(page_bytes, 1024))
+        patch.setattr(sqlite_pages, "BATCH_ROWS", data.draw(st.integers(1, 30)))
+        if not pages.sound():
+            assert page_bytes == 512  # too small for the longest rows: they overflow
+            return
+        batches = list(pages.batches(range(5), columns, 1))
+    found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    stored = [(*row[:3], None if row[3] is None else row[3].encode(), row[4]) for row in _stored(path)]
+    assert found == stored
+    assert pages.count == len(stored)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
