@@ -16,10 +16,10 @@ import pyarrow.compute
 
 from ..store.errors import UnreadableFile
 from .nsys_columns import dictionary, nonzero
+from .nsys_source import NEEDED, Source
 from .sink import Sink
-from .sqlite import Database
 
-__all__ = ["BINARY", "INT", "REAL", "TEXT", "Export", "Rows"]
+__all__ = ["BINARY", "INT", "REAL", "TEXT", "Export", "Rows", "near"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
@@ -27,9 +27,6 @@ INT, REAL, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
 VERSION = re.compile(r"(.+)_V(\d+)")
 FARTHEST = 2**62
 """Times beyond this are damage: sums and differences of them would overflow."""
-
-NEEDED = ("StringIds", "CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS")
-"""Tables (by the start of their names) without which the rest would tell a wrong story."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +54,8 @@ class Export:
     `last_ns` is the latest time, `read` the plain names of the tables that were read.
     """
 
-    def __init__(self, database: Database, sink: Sink) -> None:
-        self.database = database
+    def __init__(self, source: Source, sink: Sink) -> None:
+        self.source = source
         self.sink = sink
         self.processes: dict[int, int] = {}
         self.device_work: set[tuple[int, int]] = set()
@@ -67,7 +64,7 @@ class Export:
         self.read: set[str] = set()
         self._tables: dict[str, str | None] = {}
         self._names: dict[str, list[tuple[int, str]]] = {}
-        for name in sorted(database.tables.keys() | database.views):
+        for name in sorted(source.tables.keys() | source.views):
             versioned = VERSION.fullmatch(name)
             base, version = (versioned[1], int(versioned[2])) if versioned else (name, 0)
             self._names.setdefault(base, []).append((version, name))
@@ -90,17 +87,17 @@ class Export:
     def columns(self, base: str) -> Mapping[str, pa.DataType]:
         """The columns of the table that is to be read."""
         table = self.table(base)
-        return self.database.tables[table] if table else {}
+        return self.source.tables[table] if table else {}
 
     def layout(self, base: str) -> set[str]:
         """The columns of the table in any of its versions, without looking at its rows."""
-        return {column for _, name in self._names[base] for column in self.database.tables.get(name, ())}
+        return {column for _, name in self._names[base] for column in self.source.tables.get(name, ())}
 
     def rows(self, base: str, column: str = "", values: tuple[int, ...] = ()) -> list[dict[str, Any]]:
         """A small table as dictionaries, or its rows with those values; empty when it is not there."""
         self.read.add(base)
         table = self.table(base)
-        return self.database.rows(table, column, values) if table else []
+        return self.source.rows(table, column, values) if table else []
 
     def events(
         self, base: str, columns: Mapping[str, pa.DataType], left_out: frozenset[str] = frozenset()
@@ -113,9 +110,9 @@ class Export:
         table = self.table(base)
         if table is None:
             return
-        there = self.database.tables[table]
+        there = self.source.tables[table]
         rest = {name: kind for name, kind in there.items() if name not in columns and name not in left_out}
-        for batch in self.database.batches(table, {**columns, **rest}):
+        for batch in self.source.batches(table, {**columns, **rest}):
             held = {name: batch.column(name) for name in columns}
             more = {name: nonzero(batch.column(name)) for name in rest}
             yield self._timed(table, Rows(held, more, batch.num_rows))
@@ -201,25 +198,25 @@ class Export:
 
     def _choose(self, base: str) -> str | None:
         versions = [name for _, name in sorted(self._names.get(base, ()), reverse=True)]
-        views = [name for name in versions if name in self.database.views]
+        views = [name for name in versions if name in self.source.views]
         if views and views == versions and base.startswith(NEEDED):
             raise UnreadableFile(
-                f"{self.database.path}: {views[0]} is a view, not a table", "export the report again with nsys export"
+                f"{self.source.path}: {views[0]} is a view, not a table", "export the report again with nsys export"
             )
         sound = [name for name in versions if name not in views and not self._damaged(name)]
-        held = {name: rows for name in sound if (rows := self.database.count(name))}
+        held = {name: rows for name in sound if (rows := self.source.count(name))}
         if len(held) > 1:
             counts = ", ".join(f"{name} {rows:,}" for name, rows in held.items())
             self.sink.note("table-versions", "one table in several versions: the newest is read", example=counts)
         return next(iter(held), None)
 
     def _damaged(self, name: str) -> bool:
-        damage = self.database.damage(name)
+        damage = self.source.damage(name)
         if damage is None:
             return False
         if name.startswith(NEEDED):
             raise UnreadableFile(
-                f"{self.database.path}: table {name} is damaged: {damage}",
+                f"{self.source.path}: table {name} is damaged: {damage}",
                 "copy the file again, or export the report again with nsys export",
             )
         self.sink.note(
@@ -232,7 +229,7 @@ class Export:
         table = self.table("StringIds")
         if table is None:
             return np.zeros(0, np.int64), pa.array([], TEXT)
-        batches = list(self.database.batches(table, {"id": INT, "value": TEXT}))
+        batches = list(self.source.batches(table, {"id": INT, "value": TEXT}))
         strings = pa.Table.from_batches(batches).drop_null().sort_by("id").combine_chunks()
         return strings["id"].to_numpy(), strings["value"].combine_chunks()
 
@@ -247,14 +244,15 @@ class Export:
         return rows
 
     def _within(self, table: str, rows: Rows, times: list[str]) -> Rows:
-        inside = pc.fill_null(_near(rows[times[0]]), False)
+        inside = pc.fill_null(near(rows[times[0]]), False)
         for name in times[1:]:
-            inside = pc.and_(inside, pc.fill_null(_near(rows[name]), True))
+            inside = pc.and_(inside, pc.fill_null(near(rows[name]), True))
         kept = rows.filter(inside)
         lost = rows.count - kept.count
         self.sink.note("no-time", "events without a time that can be: left out", count=lost, example=table)
         return kept
 
 
-def _near(times: pa.Array) -> pa.Array:
+def near(times: pa.Array) -> pa.Array:
+    """Which of the times can be: sums and differences of them fit."""
     return pc.and_(pc.greater(times, -FARTHEST), pc.less(times, FARTHEST))

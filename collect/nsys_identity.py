@@ -11,7 +11,7 @@ from ..store.trace import Facts
 from .nsys_columns import as_json
 from .nsys_export import Export
 
-__all__ = ["facts", "write_identities", "write_warnings"]
+__all__ = ["device_columns", "facts", "write_identities", "write_warnings"]
 
 MACHINE = {
     "NvDriverVersion": "driver",
@@ -48,8 +48,8 @@ WARNING, ERROR = 2, 3
 LONGEST = 300
 
 
-def facts(export: Export) -> Facts:
-    """The facts of the export as a whole."""
+def facts(export: Export, form: str) -> Facts:
+    """The facts of the export as a whole, and in which format it came."""
     said = {
         r.get("name"): r.get("value") for base in ("EXPORT_META_DATA", "META_DATA_EXPORT") for r in export.rows(base)
     }
@@ -65,7 +65,7 @@ def facts(export: Export) -> Facts:
     producer = (said.get("EXPORT_PRODUCT_NAME") or "NVIDIA Nsight Systems", said.get("EXPORT_PRODUCT_VERSION"))
     host = machine.get("Hostname") or capture.get("DEVICE_DISPLAY_NAME")
     return Facts(
-        "nsys",
+        form,
         producer=" ".join(str(word) for word in producer if word),
         host=str(host) if host else None,
         clock="nanoseconds since the session began",
@@ -149,7 +149,7 @@ def _write_devices(export: Export, everyone: list[int]) -> None:
     for process, device in export.device_work:
         found.setdefault((process, device), {})
     for (process, device), row in sorted(found.items(), key=lambda item: item[0]):
-        export.sink.write("device", _device(process, device, row))
+        export.sink.write("device", device_columns(process, device, row))
 
 
 def _number(row: dict[str, Any]) -> Any:
@@ -157,7 +157,8 @@ def _number(row: dict[str, Any]) -> Any:
     return next((row[name] for name in ("cuDevice", "deviceId", "id") if isinstance(row.get(name), int)), None)
 
 
-def _device(process: int, device: int, row: dict[str, Any]) -> dict[str, Any]:
+def device_columns(process: int, device: int, row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of one device of a process, from what the export says of the card."""
     columns: dict[str, Any] = {"process": [process], "device": device, "vendor": "nvidia"}
     columns["name"] = _words(row.get("name"))
     for theirs, (ours, factor, most) in DEVICE_NUMBERS.items():
