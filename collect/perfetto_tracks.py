@@ -9,7 +9,8 @@ from .protobuf import BYTES, VARINT, MalformedError, fields, signed
 
 __all__ = ["Track", "Tracks"]
 
-DESCRIPTOR = 60
+WANTED = (60, BYTES)
+"""Field of a descriptor in its packet, and its wire type."""
 AGENT = re.compile(r"AGENT[ -]?\[?(\d{1,6})\]?", re.IGNORECASE)
 LANE = re.compile(r"(?:STREAM|QUEUE) ?\[[ \"]*(\d{1,18})[ \"]*\]", re.IGNORECASE)
 THREAD = re.compile(r"THREAD (?:\[?\d+\]? )?\((\d{1,18})\)")
@@ -66,13 +67,19 @@ class Tracks:
     def __init__(self) -> None:
         self._tracks: dict[int, Track] = {}
 
-    def describe(self, packets: Iterable[bytes]) -> None:
-        """Takes the descriptors out of packets; a later one adds to an earlier one, a damaged one is passed over."""
+    def describe(self, packets: Iterable[bytes]) -> int:
+        """Takes the descriptors out of packets; a later one adds to an earlier one. Returns how many were damaged."""
+        damaged = 0
         for content in packets:
-            with suppress(MalformedError):
-                for number, wire, _, inner in fields(content):
-                    if number == DESCRIPTOR and wire == BYTES:
-                        self._take(inner)
+            descriptors: list[bytes] = []
+            with suppress(MalformedError):  # which reading the packet for its events will tell
+                descriptors = [inner for number, wire, _, inner in fields(content) if (number, wire) == WANTED]
+            for inner in descriptors:
+                try:
+                    self._take(inner)
+                except MalformedError:
+                    damaged += 1
+        return damaged
 
     def get(self, uuid: int) -> Track:
         """The track; an empty one where nothing describes it."""

@@ -16,10 +16,12 @@ __all__ = [
     "Damage",
     "Field",
     "MalformedError",
+    "delimited",
     "double",
     "fields",
     "pieces",
     "signed",
+    "varints",
 ]
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = range(6)
@@ -108,6 +110,31 @@ def pieces(data: bytes, damage: Damage) -> Iterator[Field]:
             damage.add(f"a field of {length} bytes where {size - at} are left at byte {at}")
         yield key >> 3, BYTES, 0, data[at : at + length]
         at += length
+
+
+def delimited(data: bytes, damage: Damage) -> Iterator[bytes]:
+    """The messages of a stream in which each follows its length; one that is cut is counted as damage, not given."""
+    at, size = 0, len(data)
+    while at < size:
+        try:
+            length, at = _varint(data, at, size)
+        except MalformedError as error:
+            damage.add(str(error))
+            return
+        if length > size - at:
+            damage.add(f"a message of {length} bytes where {size - at} are left at byte {at}")
+            return
+        yield data[at : at + length]
+        at += length
+
+
+def varints(content: bytes) -> list[int]:
+    """The numbers of a packed field."""
+    at, values = 0, list[int]()
+    while at < len(content):
+        value, at = _varint(content, at, len(content))
+        values.append(value)
+    return values
 
 
 def signed(value: int) -> int:

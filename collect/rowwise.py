@@ -13,6 +13,7 @@ from .sink import Sink
 __all__ = ["Rowwise", "as_json"]
 
 PIECE = 50_000
+BROKEN = "\N{REPLACEMENT CHARACTER}"
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
@@ -45,7 +46,19 @@ class Rowwise:
             if pa.types.is_integer(column.type):
                 rows = self._fitting(table, rows, column.name, column.type.bit_width, required=column.required)
         if rows:
-            self._sink.write(table, {name: [row.get(name) for row in rows] for name in TABLES[table].names})
+            columns = {name: [row.get(name) for row in rows] for name in TABLES[table].names}
+            self._count_broken(table, columns)
+            self._sink.write(table, columns)
+
+    def _count_broken(self, table: str, columns: dict[str, list[Any]]) -> None:
+        """Counts texts that lost bytes on their way: readers put the replacement character where they are no UTF-8."""
+        for column in (c.name for c in TABLES[table].columns if pa.types.is_string(c.type)):
+            broken = [text for text in columns[column] if text and BROKEN in text]
+            if broken:
+                meaning = "texts with bytes that are not UTF-8: each shown as the replacement character"
+                self._sink.note(
+                    "invalid-utf8", meaning, count=len(broken), example=f"{table} {column} {broken[0]}"[:120]
+                )
 
     def _fitting(
         self, table: str, rows: list[dict[str, Any]], name: str, width: int, *, required: bool

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from docs.notes import health_page
 from tracelode.reports.cli import tracelode
 from tracelode.store.parts import load, names
 from tracelode.store.query import documented
@@ -47,7 +48,7 @@ def commands_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"tables.md": tables_page, "commands.md": commands_page}
+PAGES = {"tables.md": tables_page, "commands.md": commands_page, "health.md": health_page}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -99,6 +99,9 @@ class _Lives:
                 self._others.append({"time_ns": _nanoseconds(event), "kind": str(action), "json": _json(event)})
             return
         key = (kind, device, address)
+        time = _nanoseconds(event)
+        if time is None and event.get("time_us") is not None:
+            self._sink.note("out-of-range", "times that cannot be: read as null", example=str(event["time_us"])[:40])
         if action in PAIRED:
             if key in self._alive:
                 self._sink.note(
@@ -106,14 +109,14 @@ class _Lives:
                     "allocated again without a release in between: the first has no end",
                     example=hex(address),
                 )
-            self._alive[key] = self._row(kind, device, address, size, event) | {"birth_ns": _nanoseconds(event)}
+            self._alive[key] = self._row(kind, device, address, size, event) | {"birth_ns": time}
             self._rows.append(self._alive[key])
             return
         born = self._alive.pop(key, None)
         if born is None:
             born = self._row(kind, device, address, size, event)
             self._rows.append(born)
-        born["death_ns"] = _nanoseconds(event)
+        born["death_ns"] = time
 
     def state(self, segments: list[Any]) -> None:
         """What lives at the end: blocks in use and segments that the history does not tell of are older than it."""
@@ -142,6 +145,8 @@ class _Lives:
 
     def _still(self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any]) -> None:
         if not (isinstance(device, int) and isinstance(address, int) and isinstance(size, int)):
+            self._sink.note("no-place", "blocks of the state at the end without an address or a size: kept in `other`")
+            self._others.append({"time_ns": None, "kind": kind, "json": _json(source)})
             return
         told = self._alive.get((kind, device, address))
         if told is None:

@@ -68,6 +68,9 @@ class _Reading:
 
     def take(self, line: str, *, ended: bool) -> None:
         """Reads one line."""
+        if "\N{REPLACEMENT CHARACTER}" in line:
+            meaning = "lines with bytes that are not UTF-8: each shown as the replacement character"
+            self._sink.note("invalid-utf8", meaning, example=line[:LONGEST])
         if marked := MARKED.fullmatch(line):
             self._mark(marked[1], marked[2] or marked[3] or "")
         elif not line.strip():

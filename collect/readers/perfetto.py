@@ -74,7 +74,10 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     content = b"".join(file.blocks())
     damage = Damage()
     reading = _Reading(sink)
-    reading.tracks.describe(p for p in packets(content, Damage()) if b"\xe2\x03" in p)
+    damaged = reading.tracks.describe(p for p in packets(content, Damage()) if b"\xe2\x03" in p)
+    if damaged:
+        meaning = "descriptions of tracks that are damaged: names, threads or processes are missing"
+        sink.note("damaged-track", meaning, count=damaged)
     for packet in packets(content, damage):
         reading.packet(packet)
     reading.finish()

@@ -138,6 +138,7 @@ class _Reading:
             elif phase == "M" and event.get("name") == "process_name":
                 self._lane(event, process)
             elif phase != "X":
+                self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
                 self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
         return self._describe(process)
 
@@ -149,6 +150,8 @@ class _Reading:
         name = text(event.get("name")) or text(said.get("Name"))
         start, end = integer(said.get("BeginNs")), integer(said.get("EndNs"))
         if start is None or end is None:
+            meaning = "events whose exact times are missing or no numbers: their whole microseconds count"
+            self._rows.sink.note("coarse-times", meaning, example=name)
             start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
             end = None if start is None or duration is None else start + duration
         process = integer(said.get("pid"))

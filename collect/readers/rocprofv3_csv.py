@@ -8,12 +8,12 @@ they are ranges, not kernels. Copies have no size here: rocprofv3's other format
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...store.errors import Error
 from ...store.trace import Facts
 from ..files import TraceFile, open_file
+from ..places import Place
 from ..rocprof_csv import header_of, read_table
 from ..rocprof_memory import Blocks
 from ..rocprof_rows import Rows, arguments, copy_kind, integer, text
@@ -84,7 +84,7 @@ class _Run:
         self._used: set[int] = set()
         self._dispatches: set[tuple[str, ...]] = set()
 
-    def companion(self, beside: Path, name: str) -> bool:
+    def companion(self, beside: Place, name: str) -> bool:
         """Reads another table of the run, where it is there; whether it is."""
         path = beside.with_name(name)
         if not path.is_file():

@@ -25,6 +25,9 @@ VERSION = 1
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
 GPU = 2
+MOST = 2**62
+"""No process has an id beyond this."""
+
 SHARED = frozenset({"size", "kind", "operation", "thread_id", "correlation_id", "start_timestamp", "end_timestamp"})
 CALLS = {"hip_api": "runtime", "hsa_api": "driver"}
 SPANS = ("marker_api", "rccl_api", "rocdecode_api", "rocjpeg_api", "scratch_memory")
@@ -74,7 +77,10 @@ class _Tool:
     def __init__(self, rows: Rows, tool: Record) -> None:
         self._rows, self._tool = rows, tool
         self._blocks = Blocks(rows)
-        self._process = integer(_dict(tool, "metadata").get("pid")) or 0
+        pid = integer(_dict(tool, "metadata").get("pid"))
+        if pid is None or not 0 <= pid < MOST:
+            rows.sink.note("no-process", "recordings of no stated process: counted as process 0")
+        self._process = pid if pid is not None and 0 <= pid < MOST else 0
         self._agents = {handle: a for a in _records(tool, "agents") if (handle := _handle(a.get("id"))) is not None}
         symbols = _records(tool, "kernel_symbols")
         self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
@@ -126,6 +132,9 @@ class _Tool:
     def _work(self, dispatch: Record, record: Record) -> dict[str, Any]:
         symbol = self._kernels.get(integer(dispatch.get("kernel_id")) or -1, {})
         names = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
+        name = next(filter(None, (text(symbol.get(n)) for n in names)), None)
+        if name is None:
+            self._rows.sink.note("unnamed-kernel", "kernels of which the file has no name")
         used = {"size", "agent_id", "queue_id", "group_segment_size", "workgroup_size", "grid_size"}
         said = {n: v for n, v in dispatch.items() if n not in used}
         said |= {n: _handle(v) for n, v in record.items() if n == "stream_id"}
@@ -133,7 +142,7 @@ class _Tool:
         said |= {"thread_id": record.get("thread_id"), "external": _dict(record, "correlation_id").get("external")}
         said |= {n: v for n, v in record.items() if n not in SHARED | {"dispatch_info", "stream_id"}}
         return {
-            "name": next(filter(None, (text(symbol.get(n)) for n in names)), None),
+            "name": name,
             **_shape(dispatch),
             "registers": integer(symbol.get("arch_vgpr_count")),
             "shared_bytes": integer(dispatch.get("group_segment_size")),
@@ -258,7 +267,10 @@ class _Tool:
 
     def _operation(self, record: Record) -> str | None:
         names, number = _list(self._named(record), "operations"), integer(record.get("operation"))
-        return text(names[number]) if number is not None and 0 <= number < len(names) else None
+        name = text(names[number]) if number is not None and 0 <= number < len(names) else None
+        if name is None:
+            self._rows.sink.note("unnamed-operation", "records of which the file does not say what was done")
+        return name
 
     def _named(self, record: Record) -> Record:
         kinds, number = self._kinds["buffer"], integer(record.get("kind"))

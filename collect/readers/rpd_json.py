@@ -68,7 +68,14 @@ class _Reading:
         for event in self._events:
             if event.get("ph") in ("X", "i") and self._lane(event) not in self._devices:
                 self._call(event)
+            if event.get("ph") == "X" and "dur" not in event:
+                self._rows.sink.note(
+                    "no-duration", "events without a duration: read as 0", example=text(event.get("name"))
+                )
         self._process = self._rows.only_process()
+        if on_device and len(self._rows.processes) != 1:
+            meaning = "device work of a file with several processes, or none: counted as process 0"
+            self._rows.sink.note("no-process", meaning, count=len(on_device))
         for event in on_device:
             if event.get("ph") == "X":
                 self._work(event)
@@ -81,6 +88,7 @@ class _Reading:
             elif phase in ("s", "t", "f"):
                 self._flow(event)
             elif phase not in ("X", "i") or (phase == "i" and self._lane(event) in self._devices):
+                self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
                 self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
         for device in sorted(self._used):
             self._rows.describe("device", process=self._process, device=device, vendor="amd")

@@ -3,7 +3,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.collect.protobuf_messages import fixed64, message, varint
-from tracelode.collect.protobuf import BYTES, FIXED64, VARINT, Damage, MalformedError, double, fields, pieces, signed
+from tracelode.collect.protobuf import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    Damage,
+    MalformedError,
+    delimited,
+    double,
+    fields,
+    pieces,
+    signed,
+    varints,
+)
 
 
 def test_the_fields_of_a_message_come_in_order_with_their_values() -> None:
@@ -79,3 +91,19 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     else:
         assert lenient == strict
         assert not damage.count
+
+
+def test_messages_that_follow_their_lengths_are_given_up_to_one_that_is_cut() -> None:
+    stream = b"".join(varint(len(part)) + part for part in (b"one", b"", b"x" * 200))
+    assert list(delimited(stream, Damage())) == [b"one", b"", b"x" * 200]
+    damage = Damage()
+    assert list(delimited(stream[:-1], damage)) == [b"one", b""]
+    assert damage == Damage(1, "a message of 200 bytes where 199 are left at byte 7")
+    damage = Damage()
+    assert list(delimited(b"\x80", damage)) == []
+    assert damage == Damage(1, "the end within a number at byte 0")
+
+
+@given(st.lists(st.integers(0, 2**64 - 1)))
+def test_packed_numbers_are_read_one_by_one(values: list[int]) -> None:
+    assert varints(b"".join(varint(value) for value in values)) == values

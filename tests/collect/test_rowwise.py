@@ -1,11 +1,9 @@
 import math
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from tracelode.collect.rowwise import Rowwise, as_json
 from tracelode.collect.sink import Sink
-from tracelode.store import Archive
+from tracelode.store import Archive, stored
 
 
 def test_values_that_json_lacks_become_text() -> None:
@@ -24,6 +22,6 @@ def test_a_number_too_large_is_null_where_it_may_be_and_takes_its_row_where_not(
         rows.finish()
         notes = {note.kind: note for note in sink.finish()}
         list(staging.finish())
-        kernels = pq.read_table(staging.path / "kernel.parquet").to_pylist()
+        kernels = stored.read(staging.path / "kernel.parquet").to_pylist()
     assert [(k["name"], k["end_ns"], k["grid_x"]) for k in kernels] == [("kept", 9, None)]
     assert notes["out-of-range"].count == 2

@@ -367,7 +367,7 @@ def test_the_samples_are_what_the_generator_writes(tmp_path: Path) -> None:
     kept = sorted(str(path.relative_to(SAMPLES)) for path in SAMPLES.rglob("*") if path.is_file())
     assert set(names) <= set(kept)
     for name in names:
-        if name.endswith(".sqlite"):
+        if (SAMPLES / name).read_bytes().startswith(b"SQLite format 3"):  # whose header holds the library's version
             with closing(sqlite3.connect(tmp_path / name)) as new, closing(sqlite3.connect(SAMPLES / name)) as old:
                 assert list(new.iterdump()) == list(old.iterdump())
         elif name.endswith(".gz"):

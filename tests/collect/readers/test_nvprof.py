@@ -8,12 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from tracelode.collect.files import open_file
 from tracelode.collect.readers import nsys, nvprof
 from tracelode.collect.sink import Sink
+from tracelode.store import stored
 from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
 from tracelode.store.facts import facts
@@ -76,7 +76,7 @@ def tell(tmp_path: Path) -> Callable[..., Told]:
             found = nvprof.read(file, sink)
             notes = {note.kind: note for note in sink.finish()}
             staging.finish()
-            tables = {p.stem: pq.ParquetFile(p).read().to_pylist() for p in staging.path.glob("*.parquet")}
+            tables = {p.stem: stored.read(p).to_pylist() for p in staging.path.glob("*.parquet")}
         return Told(tables, notes, found)
 
     return tell

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from tracelode.collect.files import open_file
 from tracelode.collect.nvprof_print import quantity
 from tracelode.collect.readers import nvprof_text
 from tracelode.collect.sink import Sink
+from tracelode.store import stored
 from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
 from tracelode.store.facts import facts
@@ -76,7 +76,7 @@ def reading(text: str | bytes, folder: Path) -> Told:
         nvprof_text.read(file, sink)
         notes = {note.kind: note for note in sink.finish()}
         staging.finish()
-        return Told({p.stem: pq.ParquetFile(p).read().to_pylist() for p in staging.path.glob("*.parquet")}, notes)
+        return Told({p.stem: stored.read(p).to_pylist() for p in staging.path.glob("*.parquet")}, notes)
 
 
 @pytest.fixture

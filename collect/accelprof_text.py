@@ -1,0 +1,123 @@
+"""What the text logs of AccelProf share: their lines, their numbers, and the faults of the tool that any may show."""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..store.trace import Facts
+from .files import TraceFile
+from .nvprof_print import decoder_of, lines
+from .rowwise import Rowwise, as_json
+from .sink import Sink
+
+__all__ = ["MOST_OBJECTS", "MOST_TENSORS", "NUMBER", "PROCESS", "Kind", "Log", "beginning"]
+
+NUMBER = "[0-9]{1,20}"
+PROCESS = 0
+"""The logs name no process: all their rows are of one, numbered 0."""
+
+MOST_OBJECTS, MOST_TENSORS = 16_384, 65_536
+"""Live objects and tensors that AccelProf looks at per launch (`MAX_NUM_MEMORY_RANGES`, `MAX_NUM_TENSOR_RANGES`)."""
+
+LONGEST = 300
+WRAPPED = 1 << 63
+FIXED_NAME = re.compile(
+    r"uvm_advisor_opt\.log|(memory|tensor)_gpu(_[0-9]+)?\.txt|output\.log|.+(_app_analysis|\.time_hotness_cpu)\.log"
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of AccelProf's logs: the tool that writes it, whether lines begin one, and what reads it."""
+
+    tool: str
+    begins: Callable[[TraceFile, list[str]], bool]
+    read: Callable[[TraceFile, Sink], Facts]
+
+
+def beginning(file: TraceFile) -> list[str]:
+    """The whole lines at the beginning of the file: those of its first 256 KiB; none of a file that is no text."""
+    if b"\0" in file.head and not file.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return []
+    text = decoder_of(file.head).decode(file.head)
+    return [line.removesuffix("\r") for line in text.split("\n")[:-1]]
+
+
+class Log:
+    """One log on its way to the sink."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+        self.rows = Rowwise(sink)
+        self.whole = True
+        """Whether every line so far was understood."""
+
+    def lines(self, file: TraceFile) -> Iterator[str]:
+        """The lines of the file. The tool ends each one: a last line without an end is cut, and is left out."""
+        for line, ended in lines(file):
+            if ended:
+                yield line
+            else:
+                self.truncated(line)
+
+    def truncated(self, where: str) -> None:
+        """Notes that the log ends before its end."""
+        self.whole = False
+        meaning = "the file ends early: events after that point are missing"
+        self.sink.note("truncated", meaning, example=where[:LONGEST])
+
+    def unread(self, line: str) -> None:
+        """Keeps a line that is none of the tool's in `other`."""
+        self.whole = False
+        self.rows.add("other", {"process": PROCESS, "kind": "line", "json": as_json({"line": line}) or "{}"})
+        meaning = "lines that the tool does not write (two processes with one file?): kept as they stand in `other`"
+        self.sink.note("unread-line", meaning, example=line[:LONGEST])
+
+    def number(self, text: str) -> int | None:
+        """The number; None for a counter that went below zero, which the tool prints as nearly 2^64."""
+        value = int(text)
+        if value < WRAPPED:
+            return value
+        meaning = "counters below zero, printed as nearly 2^64 (memory freed that was not seen allocated): left out"
+        self.sink.note("wrapped-counter", meaning, example=text)
+        return None
+
+    def repeated(self, launch: int) -> None:
+        """Notes that the launch stood in the log before."""
+        meaning = "launches that stand in the log twice (two processes with one file?): both rows are kept"
+        self.sink.note("repeated-launch", meaning, example=f"launch {launch}")
+
+    def charged(self, launches: int) -> None:
+        """Notes the launches whose touched memory may include what a stray address was charged to."""
+        if launches:
+            meaning = (
+                "launches with accesses: an address in no live object is charged to the object below it, whose end "
+                "the tool does not check, so touched objects and working sets are upper bounds"
+            )
+            self.sink.note("lower-neighbour", meaning, count=launches)
+
+    def capped(self, objects: int, tensors: int = 0) -> None:
+        """Notes that more was allocated than the tool looks at, if so: how much of it was live at once is not told."""
+        for count, most, what in ((objects, MOST_OBJECTS, "objects"), (tensors, MOST_TENSORS, "tensors")):
+            if count > most:
+                meaning = (
+                    f"{what} allocated; where more than {most:,} were live at a launch, the tool left out the rest: "
+                    "touched memory is a floor there"
+                )
+                self.sink.note(f"capped-{what}", meaning, count=count)
+
+    def finish(
+        self, file: TraceFile, tool: str, labels: Mapping[str, int | str | None], *, clock: str | None = None
+    ) -> Facts:
+        """Hands over what is left; the facts, with the labels that are known."""
+        self.rows.finish()
+        self.sink.write("process", {"process": [PROCESS]})
+        if FIXED_NAME.fullmatch(file.path.name):
+            meaning = (
+                "the tool gives the logs of all processes of a program this one name: the file is that of the process "
+                "that wrote last, its rank is not known, and the others are lost"
+            )
+            self.sink.note("fixed-name", meaning, example=file.path.name)
+        told = {name: str(value) for name, value in labels.items() if value is not None}
+        return Facts("accelprof", producer=f"AccelProf {tool}", clock=clock, labels={"tool": tool, **told})

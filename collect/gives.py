@@ -1,0 +1,42 @@
+"""What each format can give, and the option of its recorder that does: for saying how to record what is missing."""
+
+from collections.abc import Mapping
+
+__all__ = ["hints"]
+
+KINETO_DEVICE = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+ROCPROFV3 = {
+    "kernel": "rocprofv3 --kernel-trace",
+    "copy": "rocprofv3 --memory-copy-trace",
+    "api": "rocprofv3 --hip-runtime-trace",
+    "range": "rocprofv3 --marker-trace",
+    "allocation": "rocprofv3 --memory-allocation-trace",
+}
+GIVES: Mapping[str, Mapping[str, str]] = {
+    "kineto": {
+        "kernel": KINETO_DEVICE,
+        "copy": KINETO_DEVICE,
+        "api": KINETO_DEVICE,
+        "op": "activities=[ProfilerActivity.CPU, ...]",
+        "range": "record_function(...), or a schedule with profiler.step()",
+        "allocation": "profile_memory=True",
+    },
+    "nsys": {
+        "kernel": "nsys profile --trace=cuda",
+        "copy": "nsys profile --trace=cuda",
+        "api": "nsys profile --trace=cuda",
+        "range": "nsys profile --trace=nvtx",
+        "allocation": "nsys profile --cuda-memory-usage=true",
+    },
+    "nvprof": {"api": "nvprof --profile-api-trace all", "range": "nvtxRangePush"},
+    "nvprof_text": {"kernel": "nvprof --print-gpu-trace"},
+    "rocpd": ROCPROFV3,
+    "rocprofv3-csv": ROCPROFV3,
+    "rocprofv3-json": ROCPROFV3,
+    "rocprof-v1": {"kernel": "rocprof --stats", "copy": "rocprof --hsa-trace", "api": "rocprof --hip-trace"},
+}
+
+
+def hints(format: str) -> Mapping[str, str]:
+    """How to record each table that a trace of that format (`facts.format`) can hold; empty where nothing is known."""
+    return GIVES.get(format, {})
