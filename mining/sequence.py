@@ -51,7 +51,7 @@ class Sequence:
 
 
 def sequences(trace: Trace) -> list[Sequence]:
-    """The sequences of a trace, numbered by process, device and first operation; empty without device work.
+    """The sequences of a trace, numbered by process, device and first operation; empty without device work with times.
 
     The streams of a device merge in launch order where the launches are known, else each stands alone (`mining.order`
     says when). Operations that were queued before the recording began are in none of the merged ones. A stream that
@@ -65,11 +65,14 @@ def sequences(trace: Trace) -> list[Sequence]:
         return []
     work = trace.sql(
         " union all ".join(
-            f"select {COLUMNS}, {OPERATIONS[name]}, row from (select *, row_number() over () as row from {name})"
+            f"select {COLUMNS}, {OPERATIONS[name]}, row from (select *, row_number() over () as row from {name}) "
+            "where flaw is distinct from 'no start'"
             for name in there
         )
         + " order by process, device, start_ns, end_ns, stream, kind, row"
     )
+    if not len(work):
+        return []
     # Streams are told apart by place among the streams of their device, so that ranks have the same symbols.
     lanes = pl.col("stream").rank("dense").over("process", "device").cast(pl.String)
     work = work.with_columns(pl.concat_str(lanes, pl.col("content"), separator="/").alias("content"))

@@ -36,7 +36,9 @@ def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
     """The timeline; the trace has device work and has been mined for `member`, `iteration` and `pattern`."""
     there = [name for name in WORK if trace.has(name)]
     sql = "\nunion all\n".join(
-        f"select process, device, stream, start_ns, end_ns, {WORK[name]} as name from {name}" for name in there
+        f"select process, device, stream, start_ns, end_ns, {WORK[name]} as name from {name} "
+        "where flaw is distinct from 'no start'"
+        for name in there
     )
     ordered = f"{sql}\norder by process, device, stream, start_ns, end_ns, name"
     work = trace.sql(f"select * from ({sql}) order by start_ns, end_ns, stream limit {MOST_OPERATIONS}")

@@ -104,7 +104,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report: `verdict` in words, `identity` as label and value, `health` as remarks, then the sections."""
+    """A whole report: `health` as remarks to read before any number, `verdict` in words, `identity` as label and value.
+
+    The sections follow.
+    """
 
     topic: str
     title: str

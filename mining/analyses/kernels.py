@@ -11,7 +11,7 @@ select
     name,
     category,
     count(*) as calls,
-    sum(duration_ns)::bigint as total_ns,
+    coalesce(sum(duration_ns), 0)::bigint as total_ns,
     sum(duration_ns) / sum(sum(duration_ns)) over () as share,
     sum(sum(duration_ns)) over (order by sum(duration_ns) desc, name)
         / sum(sum(duration_ns)) over () as cumulative_share,
@@ -32,9 +32,11 @@ def find(trace: Trace) -> Finding:
     the device's time.
     """
     rows = trace.sql(SQL)
+    flawed = trace.sql("select count(*) from kernel where flaw is not null").item()
+    notes = (f"{plural(flawed, 'call')} without trusted times in no sum and no mean: see the trace's notes.",)
     whole, top = total(rows, "total_ns"), total(rows.head(10), "total_ns")
     sentence = (
         f"{plural(total(rows, 'calls'), 'kernel')} of {plural(len(rows), 'name')}, {duration(whole)} in sum; "
         f"{percent(top, whole)} of it in the {min(10, len(rows))} names that take most."
     )
-    return Finding("kernels", sentence, rows, SQL.strip())
+    return Finding("kernels", sentence, rows, SQL.strip(), notes * bool(flawed))

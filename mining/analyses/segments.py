@@ -62,7 +62,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
-    """The table `segment`; nothing when the trace has no device work."""
+    """The table `segment`; nothing when the trace has no device work, or none whose times are to be trusted."""
     import polars as pl
 
     there = [name for name in WORK if trace.has(name)]
@@ -71,10 +71,13 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     columns = "process, device, stream, start_ns, end_ns, launch_ns, launch_thread"
     work = trace.sql(
         " union all ".join(
-            f"select {columns}, {WORK[name]} from {KERNEL if name == 'kernel' else name}" for name in there
+            f"select {columns}, {WORK[name]} from {KERNEL if name == 'kernel' else name} where flaw is null"
+            for name in there
         )
         + " order by process, device, start_ns, end_ns, stream, name"
     )
+    if not len(work):
+        return {}
     waits = trace.sql(SYNCHRONISING) if trace.has("api") else None
     pieces = [_tile(part, waits) for part in work.partition_by("process", "device", maintain_order=True)]
     return {"segment": pl.concat(pieces).to_arrow().cast(TABLES["segment"].schema)}

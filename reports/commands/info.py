@@ -1,12 +1,17 @@
 """Shows what a trace holds and how sound it is."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..options import archive_option, format_option, open_trace, output_option, write_output
+from ..text import utf8
+
+if TYPE_CHECKING:
+    from ...store.health import Health
 
 
 @click.command()
@@ -15,26 +20,37 @@ from ..options import archive_option, format_option, open_trace, output_option, 
 @format_option("table", "json")
 @output_option
 def command(trace: str, archive_path: Path, format: str, output: Path | None) -> None:
-    """Shows what a trace holds: its facts, its tables, and what was repaired or is missing.
+    """Shows how sound a trace is, then what it holds: its facts and its tables.
 
-    TRACE is a trace file, or the beginning of a trace's id in the archive.
+    Before any number stands its health: what is unreliable and why, what was not collected, how much of the rest is
+    known, and what was repaired or left out.
+
+    TRACE is a trace file, a URL, a file in an archive (`run.tar!/rank0.json`), or the beginning of a trace's id.
     """
     from ...store.facts import facts
     from ...store.version import VERSION
+    from ..health import health_of
     from ..rows import finite
 
-    found, _ = open_trace(trace, archive_path)
+    found, archive = open_trace(trace, archive_path)
+    health = health_of(found)
     answer: dict[str, Any] = {
         "schema": "tracelode.info/1",
         "tool": VERSION,
         "trace_id": found.id,
-        "source": found.source,
+        "source": utf8(found.source),
+        "sources": [
+            {"source": utf8(one.source.path), "run": one.run, "rank": one.rank, "rank_from": one.rank_from}
+            for one in archive.memberships()
+            if one.trace_id == found.id
+        ],
         "format": found.facts.format,
         "producer": found.facts.producer,
         "framework": found.facts.framework,
         "host": found.facts.host,
         "clock": found.facts.clock,
         "base_unix_ns": found.facts.base_unix_ns,
+        "health": _as_data(health),
         "facts": facts(found),
         "processes": _identity(found, "process"),
         "devices": _identity(found, "device"),
@@ -45,7 +61,7 @@ def command(trace: str, archive_path: Path, format: str, output: Path | None) ->
     if format == "json":
         text = json.dumps(finite(answer), indent=1, ensure_ascii=False) + "\n"
     else:
-        text = _as_text(answer)
+        text = _as_text(answer, health)
     write_output(text.encode("utf-8", "replace"), output)
 
 
@@ -53,22 +69,51 @@ def _identity(trace: Any, table: str) -> list[dict[str, Any]]:
     return trace.table(table).drop("args", strict=False).collect().to_dicts() if trace.has(table) else []
 
 
-def _as_text(answer: dict[str, Any]) -> str:
+def _as_data(health: "Health") -> dict[str, Any]:
+    return {
+        "unreliable": [
+            {"quantity": u.quantity, "because": {note.kind: note.count for note in u.because}}
+            for u in health.unreliable
+        ],
+        "not_collected": [asdict(missing) for missing in health.missing],
+        "coverage": [asdict(coverage) for coverage in health.coverage],
+        "flawed": [asdict(flawed) for flawed in health.flawed],
+    }
+
+
+def _as_text(answer: dict[str, Any], health: "Health") -> str:
+    from ..health import remarks
     from ..text import clean
     from ..units import show
 
-    keys = ("trace_id", "source", "format", "producer", "framework", "host")
+    keys = ("trace_id", "format", "producer", "framework", "host")
     lines = [_line(key, clean(str(answer[key]))) for key in keys if answer[key] is not None]
+    lines[1:1] = [_line("source", _source(one)) for one in answer["sources"]] or [
+        _line("source", clean(answer["source"]))
+    ]
     lines += [_line(f"device {d['device']}", clean(str(d["name"] or "name not recorded"))) for d in answer["devices"]]
+    lines.append("")
+    labels = [*remarks(health)]
+    lines += [
+        _line("" if at and labels[at - 1][0] == label else label, clean(text))
+        for at, (label, text) in enumerate(labels)
+    ]
     lines.append("")
     lines += [_line(key, _fact(key, value, answer["tables"])) for key, value in answer["facts"].items()]
     lines += ["", _line("table", "rows")]
     lines += [_line(name, show(count, "count")) for name, count in answer["tables"].items()]
-    lines += ["", "notes" if answer["notes"] else "no notes: nothing was repaired, nothing was left out"]
-    for note in answer["notes"]:
-        example = f" (first: {clean(note['example'])})" if note["example"] else ""
-        lines.append(f"  {note['kind']}: {note['count']} × {note['meaning']}{example}")
     return "\n".join(lines) + "\n"
+
+
+RANK_FROM = {"file": "as it says itself", "name": "by its name", "order": "by its place in the order"}
+
+
+def _source(one: dict[str, Any]) -> str:
+    from ..text import clean
+
+    run = [f"run {one['run']}"] if one["run"] is not None else []
+    rank = [f"rank {one['rank']} {RANK_FROM[one['rank_from']]}"] if one["rank"] is not None else []
+    return clean(one["source"] + (f" ({', '.join(run + rank)})" if run or rank else ""))
 
 
 def _line(label: str, value: str) -> str:

@@ -73,9 +73,9 @@ def _header(report: Report) -> Markup:
         "header",
         element("p", f"{clean(report.topic)} report", class_="topic"),
         element("h1", clean(report.title)),
+        element("aside", element("h2", "Data quality"), element("ul", *remarks), class_="health") if remarks else None,
         element("p", clean(report.verdict), class_="verdict"),
         element("dl", *identity, class_="identity") if identity else None,
-        element("aside", element("h2", "Data quality"), element("ul", *remarks), class_="health") if remarks else None,
     )
 
 

@@ -23,10 +23,10 @@ def render(report: Report) -> str:
         "tool": VERSION,
         "topic": report.topic,
         "title": report.title,
-        "verdict": report.verdict,
         "trace_id": report.trace_id,
-        "identity": [{"label": label, "value": value} for label, value in report.identity],
         "health": report.health,
+        "verdict": report.verdict,
+        "identity": [{"label": label, "value": value} for label, value in report.identity],
         "sections": [_section(s) for s in report.sections],
         "glossary": report.glossary,
     }

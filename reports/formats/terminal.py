@@ -60,11 +60,12 @@ def _colored() -> bool:
 
 def _parts(report: Report, width: int) -> Iterator["RenderableType"]:
     yield _text(report.title, "bold")
+    for remark in report.health:
+        yield _bulleted("! ", remark, "yellow")
+    yield ""
     yield _text(report.verdict)
     yield ""
     yield from _pairs(report.identity, width)
-    for remark in report.health:
-        yield _bulleted("! ", remark, "yellow")
     for section in report.sections:
         yield from _section(section, width)
     if report.glossary:

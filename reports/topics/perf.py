@@ -9,6 +9,7 @@ from ...mining.words import count
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from .. import charts
+from ..health import health_lines
 from ..lanes import timeline
 from ..report import Block, Chart, Column, Report, Section, Table, Text
 
@@ -43,7 +44,7 @@ GLOSSARY = {
 
 def build(trace: Trace, ask: Ask) -> Report:
     """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
-    if not any(trace.has(name) for name in ("kernel", "copy", "fill")):
+    if not _has_work(trace):
         return _report(trace, _without_work(trace), ())
     sections = (
         _section("timeline", "Timeline", ask, "states", lambda found: _timeline(trace, ask, found)),
@@ -59,6 +60,15 @@ def build(trace: Trace, ask: Ask) -> Report:
     return _report(trace, _verdict(sections, ask), sections)
 
 
+def _has_work(trace: Trace) -> bool:
+    """Whether there is device work whose times are to be trusted."""
+    there = [f"select flaw from {name}" for name in ("kernel", "copy", "fill") if trace.has(name)]
+    return (
+        bool(there)
+        and trace.sql(f"select flaw from ({' union all '.join(there)}) where flaw is null limit 1").height > 0
+    )
+
+
 def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report:
     return Report(
         topic="perf",
@@ -66,10 +76,7 @@ def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report
         verdict=verdict,
         trace_id=trace.id,
         identity=_identity(trace),
-        health=tuple(
-            f"{note.kind}: {count(note.count)} × {note.meaning}" + (f" (first: {note.example})" if note.example else "")
-            for note in trace.notes
-        ),
+        health=health_lines(trace),
         sections=sections,
         glossary=GLOSSARY,
     )
@@ -100,7 +107,9 @@ def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
 
 def _without_work(trace: Trace) -> str:
     """What there is to say of a trace that holds no kernel, copy or fill."""
-    text = "There is no kernel, copy or fill in this trace: nothing to report about a device."
+    work = any(trace.has(name) for name in ("kernel", "copy", "fill"))
+    what = "no kernel, copy or fill" if not work else "no device work with times to be trusted"
+    text = f"There is {what} in this trace: nothing to report about a device."
     if any(note.kind == "truncated" for note in trace.notes):
         text += " It ends early: what came after is missing."
     if trace.has("range"):

@@ -74,3 +74,14 @@ def test_ranks_that_number_their_streams_differently_have_the_same_symbols(tmp_p
 def test_a_trace_without_device_work_has_no_sequence(tmp_path: Path) -> None:
     trace, _ = build(tmp_path, op=[{"start_ns": 0, "end_ns": 1, "name": "aten::add"}])
     assert sequences(trace) == []
+
+
+def test_work_without_a_start_is_in_no_sequence_and_other_flawed_work_is(tmp_path: Path) -> None:
+    kernels = [
+        {"start_ns": 10**10, "end_ns": 10**10 + 5, "name": "a"},
+        {"start_ns": 0, "end_ns": 0, "name": "lost"},
+        {"start_ns": 10**10 + 9, "end_ns": 10**10 + 7, "name": "b"},
+    ]
+    (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
+    assert [sequence.labels[symbol] for symbol in sequence.symbols] == ["a", "b"]
+    assert sequences(build(tmp_path / "none", op=[{"start_ns": 0, "end_ns": 1, "name": "x"}])[0]) == []

@@ -144,3 +144,19 @@ def test_a_device_that_is_never_idle_stands_beside_one_that_is(tmp_path: Path) -
         "idle",
         "compute",
     ]
+
+
+def test_work_with_wrong_times_is_in_no_stretch(tmp_path: Path) -> None:
+    kernels = [
+        _kernel(10**10, 10**10 + 10),
+        _kernel(10**10 + 20, 10**10 + 15),
+        _kernel(0, 0),
+        _kernel(10**10 + 30, 10**10 + 40),
+    ]
+    assert _segments(tmp_path, kernel=kernels) == [
+        (10**10, 10**10 + 10, "compute", None),
+        (10**10 + 10, 10**10 + 30, "idle", "unknown"),
+        (10**10 + 30, 10**10 + 40, "compute", None),
+    ]
+    trace = mine(*build(tmp_path / "all", kernel=[_kernel(20, 15)]), "segments")
+    assert not trace.has("segment")

@@ -31,7 +31,7 @@ def test_it_is_found_among_the_formats() -> None:
 def test_the_whole_report_is_there() -> None:
     content = json.loads(render(small()))
     assert list(content) == [
-        "schema", "tool", "topic", "title", "verdict", "trace_id", "identity", "health", "sections", "glossary",
+        "schema", "tool", "topic", "title", "trace_id", "health", "verdict", "identity", "sections", "glossary",
     ]  # fmt: skip
     sections = content.pop("sections")
     assert content == {

@@ -12,11 +12,12 @@ from tracelode.store.parts import load
 
 EXPECTED = """\
 Where the time goes
+! 2 kernels have no launch.
+
 One iteration of six takes three times as long.
 
 host    node17
 device  H100
-! 2 kernels have no launch.
 
 Timeline
 Two streams.

@@ -144,3 +144,13 @@ def test_copies_without_launches_give_a_report_without_iterations(tmp_path: Path
     assert report.verdict.startswith("The device is busy 66.7 % of 30 ns: 66.7 % copy.")
     for name in ("html", "terminal", "json"):
         load("format", name).render(report)
+
+
+def test_work_without_trusted_times_is_no_base_for_a_report(tmp_path: Path) -> None:
+    report, _ = _report(*build(tmp_path, kernel=[{"start_ns": 9, "end_ns": 5, "name": "a"}]))
+    assert (
+        report.verdict
+        == "There is no device work with times to be trusted in this trace: nothing to report about a device."
+    )
+    assert "in no sum: 1 kernel: negative duration" in report.health
+    load("format", "html").render(report)
