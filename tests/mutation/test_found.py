@@ -1,0 +1,90 @@
+"""What mutants have found, each as the smallest change to a sample that shows it."""
+
+import gzip
+import shutil
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.rows import disagreement
+from tests.samples import sample
+from tracelode.collect.files import open_file
+from tracelode.collect.ingest import read
+from tracelode.collect.jsonrepair import load, text_of
+from tracelode.store import Archive, Trace
+
+
+def changed(format: str, old: bytes, new: bytes, folder: Path) -> Trace:
+    """The trace of a sample in which the first place with those bytes has others."""
+    path = folder / "files" / sample(format).name
+    shutil.copytree(sample(format).parent, path.parent)
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+    trace, _ = read(path, Archive(folder / "archive"))
+    assert disagreement(format, path, trace) is None
+    return trace
+
+
+NOTED = [
+    ("kineto", b'"name": "cudaMemcpyAsync"', b'"name": "\xffMemcpyAsync"', "invalid-utf8"),
+    ("nvprof_text", b"[CUDA memset]", b"\xff[CUDA memset]", "invalid-utf8"),
+    ("nvprof_text", b"65536.000000", b"-1", "no-number"),
+    ("nvprof_text", b'[CUDA memcpy HtoD]",1\n', b'[CUDA memcpy HtoD]",1e308\n', "no-number"),
+    ("nvprof_text", b",4,1,1,128,1,1,122", b",4,1,1,128,1,1,4294967296", "no-number"),
+    ("nvprof_text", b",4,1,1,128,1,1,122", b",\\4,1,1,128,1,1,122", "unknown-work"),
+    ("nvprof_text", b'gemm_f32_f32_f32_tn_n_tilesize64x64x8_kernel",3\n', b'gemm","1","7","other",4\n', "other-text"),
+    ("perfetto", b"THREAD 1", b"\xff\xff\xff\xff\xff\xff\xff\xff", "invalid-utf8"),
+    ("perfetto", b"\x08\xb7\xc2\x02\x12", b"\x08\xb7\xff\xff\xff", "damaged-track"),
+    ("rocprof_v1", b'"ph": "X"', b'"ph": "Q"', "unknown-event"),
+    ("rocprof_v1", b'"BeginNs": "', b'"BeginNs": "x', "coarse-times"),
+    ("rocprofv3_json", b'"kernel_symbols"', b'"kernel_zymbols"', "unnamed-kernel"),
+    ("rocprofv3_json", b'"pid": 41200', b'"pid": -9223372036854775809', "no-process"),
+    ("rocprofv3_json", b'"kind": 3,', b'"kind": 33,', "unnamed-operation"),
+    ("rpd_json", b'"ph": "X"', b'"ph": "Q"', "unknown-event"),
+    ("rpd_json", b'"dur"', b'"dux"', "no-duration"),
+    ("rpd_json", b'{"pid": "41200"', b'{"pid": "41201"', "no-process"),
+    ("memory_snapshot", b"address", b"addrexx", "no-place"),
+    ("memory_snapshot", b"time_us\x8a\x07", b"time_us\x8a\x08\x7f", "out-of-range"),
+    ("xplane", b"small::reduce_kernel", b"small::\xffeduce_kernel", "invalid-utf8"),
+]
+
+
+@pytest.mark.parametrize(("format", "old", "new", "note"), NOTED)
+def test_what_is_lost_or_changed_is_noted(format: str, old: bytes, new: bytes, note: str, tmp_path: Path) -> None:
+    assert note in {one.kind for one in changed(format, old, new, tmp_path).notes}
+
+
+def test_two_printed_rows_that_run_into_one_are_no_kernel_with_a_long_name(tmp_path: Path) -> None:
+    old = b'gemm_f32_f32_f32_tn_n_tilesize64x64x8_kernel",3\n'
+    trace = changed("nvprof_text", old, b'gemm_f32,16,1,1,"Tesla (0)","1","7","other",4\n', tmp_path)
+    assert len(trace.kernel.collect()) == 26
+
+
+@pytest.mark.parametrize("depth", [150, 500, 3000])
+@pytest.mark.parametrize("around", [(b'{"args": {"', b'desc": "x"}}'), (b'{"ts', b'": 1, "args": {"a": 1}}')])
+def test_brackets_behind_a_missing_quote_are_no_recursion_error(depth: int, around: tuple[bytes, bytes]) -> None:
+    for opening in (b'{"a":', b"["):
+        with suppress(ValueError):  # beyond mending is a fine answer
+            assert text_of(load(around[0] + opening * depth + around[1])[0])
+
+
+def test_a_long_text_without_an_end_takes_no_more_memory_than_it_has() -> None:
+    raw = b'{"a": [1, nan], "b": [' + b"[" * 300 + b'"' + b"1" * (1 << 22)
+    tracemalloc.start()
+    try:
+        with suppress(ValueError):
+            load(raw)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_package_that_grows_comes_in_blocks_of_a_few_megabytes(tmp_path: Path) -> None:
+    path, content = tmp_path / "bomb.gz", b'{"traceEvents": [\n' + b"\n" * (40 << 20)
+    path.write_bytes(gzip.compress(content, 1))
+    sizes = [len(block) for block in open_file(path).blocks()]
+    assert max(sizes) <= 4 << 20
+    assert sum(sizes) == len(content)

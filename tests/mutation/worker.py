@@ -1,0 +1,134 @@
+"""Reads mutants of one sample in one process under limits: `python -m tests.mutation.worker FORMAT FIRST COUNT`.
+
+Prints a line of JSON before and after each mutant, so that a killed process tells which one killed it.
+"""
+
+import faulthandler
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tests.mutation.mutate import mutant
+from tests.oracle.rows import disagreement
+from tests.samples import SAMPLES, sample
+from tracelode.collect.ingest import read
+from tracelode.store import Archive, Error
+
+__all__ = ["MOST_BYTES", "MOST_SECONDS", "main"]
+
+MOST_BYTES = 2 << 30
+"""Of memory that a worker may hold. What libraries have reserved at its start, but do not use, comes on top."""
+
+MOST_SECONDS = 10
+"""Of processor time for one mutant; of waiting, six times as much."""
+
+
+class Hang(BaseException):
+    """A mutant has taken too long."""
+
+
+def main(format: str, first: int, count: int) -> None:
+    """Reads the mutants of those seeds and prints what became of each."""
+    most = MOST_BYTES + max(0, _status("VmData") - _status("VmRSS"))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
+    signal.signal(signal.SIGPROF, _hang)
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        reading = _Reading(format, Path(folder))
+        for seed in range(first, first + count):
+            _say({"begun": seed})
+            _say({"seed": seed, **reading.read(seed)})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    _say({"peak_bytes": peak})
+
+
+def _status(name: str) -> int:
+    """A figure of this process' memory, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(f"{name}:"))
+
+
+def _say(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def _hang(number: int, frame: Any) -> NoReturn:
+    raise Hang
+
+
+class _Reading:
+    """The sample of a format, and where its mutants go."""
+
+    def __init__(self, format: str, folder: Path) -> None:
+        self._format, self._folder = format, folder
+        self._sample = sample(format)
+        self._content = self._sample.read_bytes()
+        trace, _ = read(self._sample, Archive(folder / "sample"))
+        self._benign = frozenset(note.kind for note in trace.notes)
+
+    def read(self, seed: int) -> dict[str, Any]:
+        """What becomes of a mutant: accepted, noted (accepted with notes), refused; anything else is a failure."""
+        files, archive = self._folder / "files", Archive(self._folder / "archive")
+        if self._sample.parent == SAMPLES:
+            files.mkdir()
+        else:  # what lies beside it belongs to it
+            shutil.copytree(self._sample.parent, files)
+        path = files / self._sample.name
+        path.write_bytes(mutant(self._content, seed))
+        faulthandler.dump_traceback_later(6 * MOST_SECONDS, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+        try:
+            return self._read(path, archive)
+        except Hang:
+            return _failure("hang", traceback.format_exc(limit=-4))
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            faulthandler.cancel_dump_traceback_later()
+            shutil.rmtree(files, ignore_errors=True)
+            shutil.rmtree(archive.path, ignore_errors=True)
+
+    def _read(self, path: Path, archive: Archive) -> dict[str, Any]:
+        try:
+            trace, _ = read(path, archive)
+        except Error as error:
+            return _refused(error, path, archive)
+        except Exception:  # noqa: BLE001 - this is what is looked for
+            return _failure("traceback", traceback.format_exc(limit=-6))
+        reader = archive.manifests()[0].source.reader
+        if reader != self._format:
+            return {"outcome": "other", "error": reader}
+        wrong = disagreement(self._format, path, trace, self._benign)
+        if wrong:
+            return _failure("disagreement", wrong)
+        noted = {note.kind for note in trace.notes} - self._benign
+        return {"outcome": "noted" if noted else "accepted", "error": ", ".join(sorted(noted))}
+
+
+def _refused(error: Error, path: Path, archive: Archive) -> dict[str, Any]:
+    """A refusal must be for bad input, name the file and what is wrong in it, and leave nothing behind."""
+    what = error.message.removeprefix(f"{path}: ")
+    if error.exit_code != 5 or what == error.message or len(what) < 8 or not error.hint:
+        return _failure("refusal", f"exit {error.exit_code}: {error.message} | {error.hint}")
+    staged = archive.path / ".staging"
+    left = list(archive.path.glob("traces/*")) + (list(staged.iterdir()) if staged.is_dir() else [])
+    if left or archive.manifests():
+        return _failure("partial trace", f"{what}: {[str(one.relative_to(archive.path)) for one in left]}")
+    return {"outcome": "refused", "error": what}
+
+
+def _failure(kind: str, text: str) -> dict[str, Any]:
+    return {"outcome": "failure", "kind": kind, "error": text}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

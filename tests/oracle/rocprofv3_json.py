@@ -1,0 +1,65 @@
+"""JSON of rocprofv3 by the json module: names stand in tables of symbols and operations."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.rows import Damaged, Odd, Row, Rows, rows, unpacked
+
+COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)")
+
+
+def read(path: Path) -> Rows:
+    found: dict[str, list[Row]] = {"kernel": [], "copy": [], "api": []}
+    for tool in json.loads(unpacked(path).decode("utf-8", "replace"), object_pairs_hook=_once, strict=False)[
+        "rocprofiler-sdk-tool"
+    ]:
+        process = tool["metadata"]["pid"]
+        agents = {agent["id"]["handle"]: agent["node_id"] for agent in tool["agents"]}
+        symbols = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
+        operations = [kind["operations"] for kind in tool["strings"]["buffer_records"]]
+        records = tool["buffer_records"]
+        for one in records["kernel_dispatch"]:
+            work = one["dispatch_info"]
+            place = process, agents[work["agent_id"]["handle"]], work["queue_id"]["handle"], *_times(one)
+            found["kernel"].append((*place, symbols[work["kernel_id"]], _correlation(one)))
+        for one in records["memory_copy"]:
+            matched = COPY.search(_operation(operations, one))
+            if not matched:
+                raise Odd("a copy that does not say its direction")
+            kind = f"{matched[1][0]}to{matched[2][0]}"
+            place = process, agents[one["dst_agent_id"]["handle"]], one["stream_id"]["handle"], *_times(one)
+            found["copy"].append((*place, kind, one["bytes"], _correlation(one)))
+        for one in [*records["hip_api"], *records.get("hsa_api", [])]:
+            name = _operation(operations, one)
+            found["api"].append((process, one["thread_id"], *_times(one), name, _correlation(one)))
+    return rows(**found)
+
+
+def _operation(operations: list[list[str]], record: dict[str, Any]) -> str:
+    kind, number = record["kind"], record["operation"]
+    if type(kind) is not int or type(number) is not int or kind < 0 or number < 0:
+        raise Damaged("an operation that is not named")
+    return operations[kind][number]
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Odd("a key that is given twice")
+    return found
+
+
+def _times(record: dict[str, Any]) -> tuple[int, int]:
+    return _number(record["start_timestamp"]), _number(record["end_timestamp"])
+
+
+def _correlation(record: dict[str, Any]) -> int:
+    return _number(record["correlation_id"]["internal"])
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or not -(2**62) < value < 2**62:
+        raise Odd("a number that is none")
+    return value

@@ -1,0 +1,48 @@
+"""Readers against slow, obvious readers of the same formats: on the samples, and on the corpus where there is one."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.rows import difference, disagreement, of_trace, oracle_of
+from tests.samples import FORMATS, sample
+from tracelode.collect.ingest import read
+from tracelode.store import Archive
+
+CHECKED = [format for format in FORMATS if oracle_of(format)]
+CORPUS = {
+    "kineto": "kineto", "nsys": "nsys-sqlite", "nvprof": "nvprof-sqlite", "rocpd": "rocpd", "rpd": "rpd",
+    "rpd_json": "rpd-json", "rocprof_v1": "rocprof-v1", "rocprofv3_csv": "rocprofv3-csv",
+    "rocprofv3_json": "rocprofv3-json", "nvprof_text": "nvprof-csv", "xplane": "xplane", "perfetto": "perfetto",
+    "memory_snapshot": "memory-snapshot",
+}  # fmt: skip
+BENIGN = frozenset({"no-launch"})  # says what the file lacks, not what was wrong with it
+MOST_BYTES = 8_000_000  # larger files take an oracle minutes, and say nothing that smaller ones do not
+
+
+@pytest.mark.parametrize("format", CHECKED)
+def test_a_reader_says_of_its_sample_what_the_oracle_says(format: str, tmp_path: Path) -> None:
+    trace, _ = read(sample(format), Archive(tmp_path / "archive"))
+    oracle = oracle_of(format)
+    assert oracle
+    told = oracle(sample(format))
+    assert told
+    assert difference(told, of_trace(trace)) is None
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("format", CHECKED)
+def test_a_reader_says_of_real_files_what_the_oracle_says(format: str, corpus: Path, tmp_path: Path) -> None:
+    archive, otherwise = Archive(tmp_path / "archive"), []
+    with (corpus / "MANIFEST.csv").open(newline="") as file:
+        paths = [
+            corpus / row["path"]
+            for row in csv.DictReader(file)
+            if row["format"] == CORPUS.get(format) and int(row["uncompressed_bytes"] or row["bytes"]) < MOST_BYTES
+        ]
+    for path in paths:
+        trace, _ = read(path, archive)
+        found = disagreement(format, path, trace, BENIGN)
+        otherwise += [f"{path.parent.name}/{path.name}: {found}"] if found else []
+    assert otherwise == []
