@@ -3,7 +3,7 @@
 The text lies in an array that goes on, after its last byte, with `PADDING` quotes: every loop ends there, so that
 none has to count. Kernels take the array, the index of a first byte and, where it matters, the length n of the text;
 an answer that would need bytes from n on is MORE. `kineto_scan` builds on these kernels: Numba renews a kernel's
-cached code only when its own file changes, so touch that file when this one changes.
+cached code only when its own file changes, so touch that file when this one changes, or `kineto_layout`, `successors`.
 """
 
 from typing import Any, NamedTuple
@@ -27,21 +27,17 @@ __all__ = [
     "RAW",
     "UNUSUAL_BYTES",
     "Strings",
-    "Successors",
     "copy_bytes",
     "find",
-    "follows",
     "hash_text",
     "intern",
     "jit",
-    "new_successors",
     "read_integer",
     "read_string",
     "read_time",
-    "remember",
     "skip_blank",
     "skip_value",
-    "slot_after",
+    "word",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -93,7 +89,7 @@ def _make_word(typing_context: Any, array: Any, index: Any) -> Any:
     return types.int64(array, types.int64), generate
 
 
-_word: Any = intrinsic(_make_word)
+word: Any = intrinsic(_make_word)
 """Eight bytes of an array from any index on, as a little-endian integer."""
 
 
@@ -124,7 +120,7 @@ def read_string(buf: Bytes, p: int) -> tuple[int, int, int]:
     """From after the opening quote: index of the closing one, hash of what is between, and what it holds."""
     begin, h, high, marks = p, SEED, 0, 0
     while True:
-        w = _word(buf, p)
+        w = word(buf, p)
         q, b = w ^ QUOTES, w ^ SLASHES
         stop = (((q - ONES) & ~q) | ((b - ONES) & ~b) | ((w - SPACES) & ~w)) & HIGHS
         if stop == 0:
@@ -182,7 +178,7 @@ def find(s: Strings, buf: Bytes, begin: int, end: int, h: int) -> int:
         at = s.starts[i]
         if s.hashes[i] == h and s.starts[i + 1] - at == end - begin:
             p = begin
-            while p + 8 <= end and _word(buf, p) == _word(s.arena, at):
+            while p + 8 <= end and word(buf, p) == word(s.arena, at):
                 p, at = p + 8, at + 8
             while p < end and buf[p] == s.arena[at]:
                 p, at = p + 1, at + 1
@@ -216,9 +212,9 @@ def hash_text(buf: Bytes, begin: int, end: int) -> tuple[int, int]:
     """Hash of JSON text (no string has the same) and what it holds."""
     h, high, p = SALT, 0, begin
     while p + 8 <= end:
-        w = _word(buf, p)
+        w = word(buf, p)
         h, high, p = _mix(h, w), high | w, p + 8
-    w = _word(buf, p) & ((1 << (8 * (end - p))) - 1)
+    w = word(buf, p) & ((1 << (8 * (end - p))) - 1)
     marks = RAW | BEYOND_ASCII if (high | w) & HIGHS else RAW
     return _mix(_mix(h, w), end - begin), marks
 
@@ -350,57 +346,3 @@ def skip_value(buf: Bytes, p: int, n: int) -> tuple[int, int]:
             break
         if p < 0 or depth == 0:
             return (MORE if p >= n else p), odd
-
-
-class Successors(NamedTuple):
-    """What stood between a value and the next one the last time, by a slot for the keys that came before.
-
-    Events of a kind are written alike: where the same text follows again, its key need not be read. `texts` has
-    `LONGEST` bytes for each slot, of which `lengths` are used (0: nothing known); the key, which begins `keys` bytes
-    into the text, has the id `ids` (or less than 0) and the hash `hashes`.
-    """
-
-    texts: Bytes
-    lengths: Ints
-    keys: Ints
-    ids: Ints
-    hashes: Ints
-
-
-LONGEST, SLOTS = 64, 1024
-"""Bytes of a text that is remembered, and how many are."""
-
-
-def new_successors() -> Successors:
-    """Nothing known yet."""
-    numbers = [np.zeros(SLOTS, np.int64) for _ in range(4)]
-    return Successors(np.zeros(SLOTS * LONGEST + PADDING, np.uint8), *numbers)
-
-
-@jit()
-def slot_after(path: int, h: int) -> int:
-    """The slot after a key (or another thing that tells what follows), from that of what came before."""
-    return (path * 31 + (h ^ (h >> 32))) & (SLOTS - 1)
-
-
-@jit()
-def follows(s: Successors, slot: int, buf: Bytes, p: int) -> int:
-    """How long the text known for the slot is, if it stands at p; else 0."""
-    length, at = s.lengths[slot], slot * LONGEST
-    end = p + length
-    while p + 8 <= end:
-        if _word(buf, p) != _word(s.texts, at):
-            return 0
-        p, at = p + 8, at + 8
-    if p < end and (_word(buf, p) ^ _word(s.texts, at)) & ((1 << (8 * (end - p))) - 1):
-        return 0
-    return length
-
-
-@jit()
-def remember(s: Successors, slot: int, buf: Bytes, begin: int, key: int, end: int, i: int, h: int) -> None:
-    """Notes what stands at a slot between the end of a value and the next value, and where and what its key is."""
-    if end - begin > LONGEST:
-        return
-    copy_bytes(s.texts, slot * LONGEST, buf, begin, end)
-    s.lengths[slot], s.keys[slot], s.ids[slot], s.hashes[slot] = end - begin, key - begin, i, h

@@ -8,12 +8,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from . import kineto_scan as layout
+from . import kineto_layout as layout
 from .jsonrepair import load, text_of
-from .jsonscan import BEYOND_ASCII, ESCAPED, FULL, PADDING, RAW, Strings, hash_text, intern, new_successors, read_string
+from .jsonscan import BEYOND_ASCII, ESCAPED, FULL, PADDING, RAW, Strings, hash_text, intern, read_string
 from .kineto_record import Record
 from .kineto_vocabulary import CATEGORIES, COLUMNS, HOLDS, KEYS, NEEDS, ROLE_OF, ROLES, TYPES, Kind, Role, kind_of
 from .spool import NOTHING
+from .successors import new_successors
 
 __all__ = ["Batch", "Rows"]
 

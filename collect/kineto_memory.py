@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from . import kineto_scan as layout
+from . import kineto_layout as layout
 from .kineto_args import in_object, with_member
 from .kineto_batch import Rows
 from .kineto_process import Lanes, Processes

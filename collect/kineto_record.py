@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from zlib import crc32
 
-from . import kineto_scan as layout
+from . import kineto_layout as layout
 from .jsonrepair import text_of
 from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, TYPES, Kind, Role, kind_of
 

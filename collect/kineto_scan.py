@@ -6,8 +6,6 @@ is not well formed ends where the next event seems to begin. What the scanner ta
 the tables in `Scan`, which `kineto_vocabulary` fills. Times are read digit by digit: they never are floats.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,122 +14,64 @@ from .jsonscan import (
     FULL,
     MORE,
     UNUSUAL_BYTES,
-    Strings,
-    Successors,
-    copy_bytes,
     find,
-    follows,
     hash_text,
     intern,
     jit,
     read_integer,
     read_string,
     read_time,
-    remember,
     skip_blank,
     skip_value,
-    slot_after,
 )
+from .kineto_layout import (
+    ARGS,
+    BP,
+    CAT,
+    CLOSED,
+    DUR,
+    ECHO,
+    FIRST_ROLE,
+    FLOW,
+    FULL_KIND,
+    ID,
+    KEPT,
+    LEFT,
+    LIST,
+    MARK,
+    MARKED,
+    MEMORY,
+    META,
+    NAME,
+    OUTCOME,
+    PH,
+    PHASE,
+    PID,
+    PID_TEXT,
+    PLAIN_KIND,
+    POSITION,
+    PRESENT,
+    SPANS,
+    TEXT,
+    TID,
+    TID_TEXT,
+    TOP,
+    TRIPLE,
+    TS,
+    WHOLE,
+    WHOLE_32,
+    S,
+    Scan,
+    given,
+    keep_member,
+    put,
+)
+from .successors import follows, remember, slot_after
 
-__all__ = ["CLOSED", "POSITION", "SPANS", "Scan", "put", "scan"]
+__all__ = ["scan"]
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-
-CLOSED = -4
-"""Outcome of a scan, besides MORE (text) and FULL (no room for the next event): the array of events ends."""
-
-PH, CAT, NAME, PID, TID, TS, DUR, ID, ARGS, BP, S, TOP = range(12)
-"""String ids of an event's own keys, in the order the vocabulary interns them; TOP is that of the name `[memory]`."""
-
-PHASE, PRESENT, LEFT, FIRST_ROLE = 12, 13, 14, 15
-"""Places in the row of an event besides those numbered like keys (`CAT` to `ID`): 12 phase, 13 which members were there
-(bit `key`, bit `TOP + role`), 14 string id of the leftover members as a JSON object or -1, 15 on the roles' values."""
-
-TID_TEXT, PID_TEXT = 1 << 50, 1 << 51
-"""Bits of PRESENT: the lane's number is a string id."""
-
-WHOLE, WHOLE_32, TRIPLE, LIST, TEXT, MARKED, ECHO = range(7)
-"""Types of a role: int64; int32; list of three; any list, as text; string; anything, which stays among the leftover
-members and is only known to be there; an int64 that also stays among them."""
-
-POSITION, SPANS, PLAIN_KIND, OUTCOME, KEPT, FULL_KIND, TIMED, FIRST_TIME = range(8)
-"""Indices of `Scan.at`; PLAIN_KIND is the kind of X events without a category, KEPT counts an event's leftovers,
-FULL_KIND is the kind whose cells are full when that is why the outcome is FULL, else 0; once TIMED is 1, FIRST_TIME is
-the time of the first event that has one."""
-
-META, FLOW, MARK, MEMORY = 1, 2, 3, 4
-"""Kinds decided by the phase; the others come from `Scan.kinds`."""
-
-
-class Scan(NamedTuple):
-    """All that the scanner reads besides the text, and all that it writes.
-
-    Output: `cells`, `strings`, `spans` (start, end, damaged) and the counters `at`. The events of a kind are
-    `counts[kind]` rows of `widths[kind]` cells from `bases[kind]` on, with room for `room` of them; `columns[kind]`
-    says which places of `row`, where an event is gathered, the cells are.
-    Decisions: `kinds` (of X events by category id), `roles` (of argument keys by string id), `types` (of roles),
-    `holds` and `needs` (bits by kind). `left` (the leftover members of one event) and `seen` are scratch.
-    """
-
-    strings: Strings
-    next: Successors
-    row: Ints
-    cells: Ints
-    counts: Ints
-    bases: Ints
-    widths: Ints
-    columns: Ints
-    room: int
-    left: Bytes
-    spans: Ints
-    at: Ints
-    kinds: npt.NDArray[np.int8]
-    roles: npt.NDArray[np.int8]
-    types: npt.NDArray[np.int8]
-    holds: Ints
-    needs: Ints
-    seen: Ints
-
-
-@jit()
-def put(s: Scan, kind: int) -> bool:
-    """Adds the gathered row to those of its kind; false when there is no room for it."""
-    count, width = s.counts[kind], s.widths[kind]
-    if count == s.room:
-        s.at[FULL_KIND] = kind
-        return False
-    at = s.bases[kind] + count * width
-    for i in range(width):
-        s.cells[at + i] = s.row[s.columns[kind, i]]
-    s.counts[kind] = count + 1
-    if not s.at[TIMED] and kind != META:
-        s.at[TIMED], s.at[FIRST_TIME] = 1, s.row[TS]
-    return True
-
-
-@jit()
-def _keep(s: Scan, buf: Bytes, begin: int, end: int, left: int) -> int:
-    """Adds a member, as it stands in the text, to the event's leftovers: their new end, or FULL without room."""
-    if left + (end - begin) + 64 > len(s.left):
-        return FULL
-    s.left[left] = 44 if left else 123
-    copy_bytes(s.left, left + 1, buf, begin, end)
-    return left + 1 + end - begin
-
-
-@jit()
-def _given(s: Scan, h: int) -> int:
-    """Whether a leftover member with that hash of its key was there before (or too many were to tell)."""
-    kept = s.at[KEPT]
-    for i in range(kept):
-        if s.seen[i] == h:
-            return 1
-    if kept == len(s.seen):
-        return 1
-    s.seen[kept] = h
-    s.at[KEPT] = kept + 1
-    return 0
 
 
 @jit()
@@ -256,8 +196,8 @@ def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, presen
             p, strange = skip_value(buf, p, n)
             if p < 0:
                 return p, left, present, odd
-            odd |= strange | _given(s, h)
-            left = left if odd else _keep(s, buf, begin, p, left)
+            odd |= strange | given(s, h)
+            left = left if odd else keep_member(s, buf, begin, p, left)
             if left < 0:
                 return FULL, left, present, odd
         if p >= n:
@@ -331,8 +271,8 @@ def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
             if p < 0:
                 return p
             if (key == BP or key == S) and not odd:
-                odd |= _given(s, h)
-                left = _keep(s, buf, begin, p, left)
+                odd |= given(s, h)
+                left = keep_member(s, buf, begin, p, left)
                 if left < 0:
                     return FULL
         if p >= n:
@@ -365,7 +305,7 @@ def _take(s: Scan, buf: Bytes, n: int, kind: int, phase: int, present: int, left
         return 0
     if (kind != FLOW and (present >> ID) & 1) or (phase != 88 and (present >> DUR) & 1):
         return 0
-    if kind == FLOW and category != name and _given(s, s.strings.hashes[NAME]):
+    if kind == FLOW and category != name and given(s, s.strings.hashes[NAME]):
         return 0  # the name will be added to the leftovers, where one is already
     rest = -1
     if left:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.tables import COPY_KINDS
-from . import kineto_scan as layout
+from . import kineto_layout as layout
 from .jsonrepair import text_of
 from .kineto_args import with_member
 from .kineto_batch import Batch, Rows

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from . import kineto_scan as layout
+from . import kineto_layout as layout
 
 __all__ = [
     "CATEGORIES",

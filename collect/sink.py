@@ -73,7 +73,8 @@ class Sink:
         for name in sorted(self._pending):
             self._flush(name)
         give_back()
-        for name, rows in link({name: self._spools[name] for name in LINKED & self._spools.keys()}, self.note):
+        linked = {name: spool for name, spool in self._spools.items() if name in LINKED and len(spool)}
+        for name, rows in link(linked, self.note):
             self._store(name, rows)
         for spool in self._spools.values():
             spool.close()

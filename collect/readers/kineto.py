@@ -14,8 +14,9 @@ from ..jsonscan import FULL
 from ..kineto_batch import Batch
 from ..kineto_elements import Elements
 from ..kineto_facts import facts_of, write_devices, write_processes
+from ..kineto_layout import CLOSED, POSITION, SPANS
 from ..kineto_process import Processes
-from ..kineto_scan import CLOSED, POSITION, SPANS, scan
+from ..kineto_scan import scan
 from ..kineto_tables import Tables
 from ..kineto_text import BOM, EVENTS, MOST_TEXT, Window, members_of
 from ..kineto_vocabulary import MARKS_OF_KINETO, Kind

@@ -175,3 +175,13 @@ def test_migrations_of_managed_pages_need_no_call(staging: Staging) -> None:
     sink.write("copy", columns)
     sink.write("api", {**CALL, "thread": 1, "start_ns": [0], "end_ns": [1], "correlation": [1]})
     assert [(note.kind, note.count) for note in sink.finish()] == [("no-launch", 1)]
+
+
+def test_a_place_for_calls_without_a_call_links_nothing(staging: Staging) -> None:
+    sink = Sink(staging)
+    assert len(sink.spool("api")) == 0
+    sink.write("kernel", {**KERNEL, "start_ns": [5], "end_ns": [9], "name": ["k"], "correlation": [1]})
+    notes = sink.finish()
+    staging.finish()
+    assert [(row["name"], row["launch"]) for row in _read(staging, "kernel")] == [("k", None)]
+    assert [note.kind for note in notes] == ["no-launch"]
