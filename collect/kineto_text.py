@@ -106,8 +106,11 @@ class Window:
         self.at = end
 
 
-def members_of(text: str) -> tuple[dict[str, Any], str]:
-    """The members of the object, or objects, that the text is a part of (the first of each name); what follows them."""
+def members_of(text: str, damaged: Callable[[str], None]) -> tuple[dict[str, Any], str]:
+    """The members of the object, or objects, that the text is a part of (the first of each name); what follows them.
+
+    `damaged` is told of members that are not well formed, with their text.
+    """
     members: dict[str, Any] = {}
     at = 0
     while found := MEMBER.search(text, at):
@@ -115,10 +118,12 @@ def members_of(text: str) -> tuple[dict[str, Any], str]:
         if end is None:
             return members, text[at:]
         try:
-            value, _ = load(text[found.end() : end].encode("utf-8", "replace"))
+            value, faults = load(text[found.end() : end].encode("utf-8", "replace"))
+            members.setdefault(found[1][1:-1], value)
         except ValueError:
-            return members, text[at:]
-        members.setdefault(found[1][1:-1], value)
+            faults = {"beyond mending"}
+        if faults:
+            damaged(text[found.start() : end])
         at = end
     return members, text[at:]
 

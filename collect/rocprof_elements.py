@@ -87,7 +87,7 @@ def _members(rest: str, timeline: Timeline, rows: Rows) -> None:
     if "mended" in faults:
         rows.sink.note(
             "metadata-damaged",
-            "what the file says of itself after its events is cut off or damaged: some of it is missing",
+            "what the file says of itself around its events is cut off or damaged: some of it is missing",
             example=rest[:120],
         )
     if isinstance(value, dict):

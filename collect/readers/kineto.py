@@ -87,7 +87,7 @@ class _Reading:
                 f"{self._file.path}: no list of events in {self._window.offset + self._window.end} bytes of JSON",
                 "was the profile written to its end? record it again",
             )
-        members, rest = members_of(text)
+        members, rest = members_of(text, self._rest)
         lists, follows = 1, "list"
         while follows != "end":
             if not self._list():
@@ -99,7 +99,7 @@ class _Reading:
             if follows == "event":
                 self._elements.read(text.encode(), at, damaged=True)
                 continue
-            more, rest = members_of(text)
+            more, rest = members_of(text, self._rest)
             members = more | members
         if self._window.dropped:
             self._sink.note(
@@ -184,8 +184,8 @@ class _Reading:
     def _rest(self, rest: str) -> None:
         self._sink.note(
             "metadata-damaged",
-            "what the file says of itself after its events is cut off or damaged: some of it is missing",
-            example=rest.strip()[:120],
+            "what the file says of itself around its events is cut off or damaged: some of it is missing",
+            example=rest.strip(" \t\r\n,{")[:120],
         )
 
 

@@ -55,3 +55,10 @@ def test_a_trace_without_rank_or_with_an_odd_one_is_read(tmp_path: Path) -> None
     """Item 64: no `distributedInfo`, one without a rank, and one that is no object."""
     for info in ({}, {"distributedInfo": {"backend": "nccl"}}, {"distributedInfo": "none"}):
         assert rows_of(read_events(tmp_path, HOST, **info), "process") == [{"process": 10, "pid": 10}]
+
+
+def test_damage_in_what_stands_before_the_events_is_said(tmp_path: Path) -> None:
+    head = b'{"schemaVersion": 1, "deviceProperties": [{"id": 0,, "name": "A"}], "traceEvents": ['
+    trace = read_bytes(tmp_path, head + json.dumps(HOST).encode() + b"]}")
+    (note,) = [note for note in trace.notes if note.kind == "metadata-damaged"]
+    assert (note.count, note.example) == (1, '"deviceProperties": [{"id": 0,, "name": "A"}]')
