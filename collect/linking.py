@@ -110,12 +110,13 @@ def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Tabl
     In pieces, table by table.
     """
     lanes = Lanes([spools[name] for name in ("op", "api") if name in spools], ("process", "thread"))
-    operators = calls = None
+    operators: list[_Operators] = []
+    calls = None
     if "op" in spools:
-        operators = yield from _operators(spools["op"], lanes.codes.pop(0))
+        operators.append((yield from _operators(spools["op"], lanes.codes.pop(0))))
     if "api" in spools:
         calls = yield from _calls(spools["api"], lanes.codes.pop(), lanes.values, operators, note)
-    del operators
+    operators.clear()
     give_back()
     yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
 
@@ -134,13 +135,16 @@ def _operators(spool: Spool, lane: Codes) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _calls(
-    spool: Spool, lane: Codes, lanes: Ints, operators: _Operators | None, note: Note
+    spool: Spool, lane: Codes, lanes: Ints, operators: list[_Operators], note: Note
 ) -> Iterator[tuple[str, pa.Table]]:
+    """Takes the operators, if there are any, out of their list, so that they go when they have been used."""
     start = spool.numbers("start_ns")
     order = in_order(lane, start)
     lane, start = lane[order], start[order]
-    op = operators.around(lane, start) if operators else None
-    external = operators.externals(op) if operators and op is not None else None
+    op = external = None
+    if operators:
+        op = operators[0].around(lane, start)
+        external = operators.pop().externals(op)
     for part, rows in spool.ordered(order):
         if op is not None:
             rows = _with(rows, "op", _nullable(op[part], op[part] >= 0))
@@ -161,13 +165,16 @@ def _first_calls(
     if (ids[1:] < ids[:-1]).any():
         by_id = np.argsort(ids, kind="stable")
         rows, ids = rows[by_id], ids[by_id]
-    if not (ids[1:] == ids[:-1]).any():
+    again = ids[1:] == ids[:-1]
+    if not again.any():
         return ids, rows
-    end = spool.numbers("end_ns")[order]
-    by_time = np.lexsort((rows, -end[rows], start[rows], ids))
-    rows, ids = rows[by_time], ids[by_time]
-    check_calls(np.full(len(rows), process), ids, start[rows], end[rows], note)
-    first = np.r_[True, ids[1:] != ids[:-1]]
+    at = np.flatnonzero(np.r_[False, again] | np.r_[again, False])  # the calls that share an id: they are sorted by it
+    shared, id_of = rows[at], ids[at]
+    end = spool.numbers("end_ns")[order[shared]]
+    by_time = np.lexsort((shared, -end, start[shared], id_of))
+    rows[at] = shared[by_time]
+    check_calls(np.full(len(at), process), id_of, start[rows[at]], end[by_time], note)
+    first = np.r_[True, ~again]
     return ids[first], rows[first]
 
 
