@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
-from .database_columns import INT, REAL, TEXT, Rows, near
+from .database_columns import INT, TEXT, Rows, near
 from .nsys_columns import as_json, dictionary, is_uniform, nonzero
 from .sink import Sink
 from .sqlite import Database
 
-__all__ = ["INT", "REAL", "TEXT", "Lookup", "Recording", "Rows", "told", "where"]
+__all__ = ["Lookup", "Recording", "told", "where"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 

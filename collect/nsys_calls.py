@@ -9,8 +9,9 @@ import re
 
 import pyarrow as pa
 
+from .database_columns import INT, TEXT
 from .nsys_columns import arguments, filled, translated
-from .nsys_export import INT, TEXT, Export
+from .nsys_export import Export
 
 __all__ = ["read_calls", "read_spans"]
 

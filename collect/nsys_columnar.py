@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
+from .database_columns import INT, TEXT
 from .nsys_source import NEEDED
-from .nsys_values import INT, TEXT, declared, fitted
+from .nsys_values import declared, fitted
 
 __all__ = ["AGAIN", "BATCH_ROWS", "COMPLAINTS", "Columnar", "Stored", "implausible"]
 

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import TEXT
+
 __all__ = [
     "arguments",
     "as_json",
@@ -25,7 +27,6 @@ __all__ = [
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
 MANY = 2**62
-TEXT = pa.string()
 
 
 def translated(values: pa.Array, translate: Callable[[Any], str | None]) -> pa.DictionaryArray:

@@ -6,7 +6,6 @@ layout of a table may carry a suffix (`NVTX_EVENTS_V2`).
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,35 +14,18 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
+from .database_columns import FARTHEST, INT, TEXT, Rows, near
 from .nsys_columns import dictionary, nonzero
 from .nsys_source import NEEDED, Source
 from .sink import Sink
 
-__all__ = ["BINARY", "INT", "REAL", "TEXT", "Export", "Rows", "near"]
+__all__ = ["Export"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
-INT, REAL, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
 VERSION = re.compile(r"(.+)_V(\d+)")
-FARTHEST = 2**62
-"""Times beyond this are damage: sums and differences of them would overflow."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A batch of events: the columns asked for, and `rest`: what else the table says that is not null or zero."""
-
-    columns: Mapping[str, pa.Array]
-    rest: Mapping[str, pa.Array]
-    count: int
-
-    def __getitem__(self, column: str) -> pa.Array:
-        return self.columns[column]
-
-    def filter(self, mask: pa.Array) -> "Rows":
-        """The rows for which the mask is true."""
-        columns = {name: array.filter(mask) for name, array in self.columns.items()}
-        return Rows(columns, {name: array.filter(mask) for name, array in self.rest.items()}, pc.sum(mask).as_py() or 0)
+THREAD_BITS, THREAD = pa.scalar(24), pa.scalar(0xFFFFFF)
+"""How many bits of a global thread id are its thread, and the bits themselves."""
 
 
 class Export:
@@ -132,7 +114,7 @@ class Export:
 
     def process(self, serial: pa.Array) -> pa.Array:
         """The process of each global process or thread id; the only one there is where the export gives none."""
-        encoded = pc.shift_right(serial, 24).dictionary_encode()
+        encoded = pc.shift_right(serial, THREAD_BITS).dictionary_encode()
         known = pa.array([self.process_of(key) for key in encoded.dictionary.to_pylist()], INT).take(encoded.indices)
         if not known.null_count:
             return known
@@ -157,7 +139,7 @@ class Export:
 
     def thread(self, serial: pa.Array) -> pa.Array:
         """The thread of each global thread id."""
-        return pc.bit_wise_and(serial, 0xFFFFFF)
+        return pc.bit_wise_and(serial, THREAD)
 
     def on_thread(self, rows: Rows, ends: pa.Array | None = None) -> dict[str, pa.Array]:
         """The columns that all spans on the host share, with other ends where given."""
@@ -251,8 +233,3 @@ class Export:
         lost = rows.count - kept.count
         self.sink.note("no-time", "events without a time that can be: left out", count=lost, example=table)
         return kept
-
-
-def near(times: pa.Array) -> pa.Array:
-    """Which of the times can be: sums and differences of them fit."""
-    return pc.and_(pc.greater(times, -FARTHEST), pc.less(times, FARTHEST))

@@ -34,6 +34,7 @@ MOST_BRACKETS = 32
 NO_BRACKETS = bytes(set(range(256)) - set(b"[{\n"))
 CROWDED = re.compile(rb"[^\n]{%d}" % MOST_BRACKETS)
 MESSAGES = (b'{"Type"', b'{"data"', b'{"type"')
+BROKEN = "\N{REPLACEMENT CHARACTER}"
 EXACT = 2.0**53
 """Whole numbers up to here are exact as real ones."""
 
@@ -41,13 +42,15 @@ EXACT = 2.0**53
 class Sorter:
     """Takes blocks of the file and writes each table's rows into streams, as many as there are blocks with some.
 
-    `lost` counts what could not be kept, by reason; `cut` tells whether the file ended within a line.
+    `lost` counts what could not be kept, by reason, `mended` the lines that were not UTF-8 and are kept with those
+    bytes replaced; `cut` tells whether the file ended within a line.
     """
 
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink = sink
         self._tables: dict[str, set[str]] = {}
         self.lost: Counter[str] = Counter()
+        self.mended = 0
         self.cut = False
 
     def take(self, blocks: Iterator[bytes]) -> None:
@@ -104,14 +107,17 @@ class Sorter:
         return [(name, self._table(rows)) for name, rows in found.items()]
 
     def _rows(self, line: bytes) -> list[tuple[str, Row]]:
+        text = line.decode("utf-8", "replace")
         try:
-            said: Any = json.loads(line.decode("utf-8", "replace"))
+            said: Any = json.loads(text)
         except (ValueError, RecursionError):
             self.lost["lines that are not JSON"] += 1
             return []
         rows = rows_in(said)
         if rows is None:
             self.lost["lines that are neither row nor message"] += 1
+        elif BROKEN in text and text.encode() != line:
+            self.mended += 1
         return rows or []
 
     def _table(self, rows: list[Row]) -> pa.Table:

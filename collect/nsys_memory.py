@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import INT, TEXT
 from .nsys_columns import arguments, filled, translated
-from .nsys_export import INT, TEXT, Export
+from .nsys_export import Export
 from .nsys_vocabulary import ACCESSES, ACTS, ALLOCATED, words
 
 __all__ = ["read_memory"]

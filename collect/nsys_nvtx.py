@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import BINARY, INT, REAL, TEXT, Rows
 from .nsys_columns import arguments, combinations, dictionary, filled, nonzero
-from .nsys_export import BINARY, INT, REAL, TEXT, Export, Rows
+from .nsys_export import Export
 
 __all__ = ["read_nvtx"]
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .database_columns import TEXT
 from .nsys_columnar import BATCH_ROWS, COMPLAINTS, implausible
-from .nsys_values import TEXT, declared
+from .nsys_values import declared
 from .parquet_pages import unpacked_bytes
 
 __all__ = ["PARQUET", "ParquetTable", "columns_of", "open_table"]

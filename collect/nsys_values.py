@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import BINARY, INT, REAL, TEXT
+
 __all__ = ["declared", "fitted"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
@@ -20,7 +22,6 @@ pc: Any = pyarrow.compute  # its functions are made at import, so its types say 
 MOST_BYTES = 1 << 29
 """So much text in one batch is a file made to fill the memory."""
 
-INT, REAL, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
 Count = Callable[[str, int], None]
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, combinations, filled, plus, translated
-from .nsys_export import INT, TEXT, Export, Rows
+from .nsys_export import Export
 from .nsys_vocabulary import CAUSES, COPIES, LAUNCHES, MEMORY, WAITS, words
 
 __all__ = ["read_work"]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
+from .database_columns import INT, TEXT, Rows, near
 from .nsys_columns import dictionary, nonzero
-from .nsys_export import INT, TEXT, Rows
 from .sink import Sink
 from .sqlite import Database
 
@@ -24,9 +24,6 @@ NEEDED = (
     *(PREFIX + kind for kind in ("RUNTIME", "DRIVER", "KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMSET")),
 )
 """Tables without which the rest would tell a wrong story."""
-
-FARTHEST = 2**62
-"""Times beyond this are damage: sums and differences of them would overflow."""
 
 
 class Activities:
@@ -162,11 +159,11 @@ class Activities:
         return strings["_id_"].to_numpy(), strings["value"].combine_chunks()
 
     def _timed(self, kind: str, rows: Rows, time: str) -> Rows:
-        good = pc.fill_null(_near(rows[time]), False)
+        good = pc.fill_null(near(rows[time]), False)
         if "end" in rows.columns:
             never = pc.and_(pc.equal(rows[time], 0), pc.equal(pc.fill_null(rows["end"], 0), 0))
-            good = pc.and_not(pc.and_(good, pc.fill_null(_near(rows["end"]), True)), pc.fill_null(never, False))
-        kept = rows if pc.all(good).as_py() else rows.filter(good)
+            good = pc.and_not(pc.and_(good, pc.fill_null(near(rows["end"]), True)), pc.fill_null(never, False))
+        kept = rows.filter(good)
         if lost := rows.count - kept.count:
             meaning = "events whose time the profiler could not take, or that cannot be: left out"
             self.sink.note("no-time", meaning, count=lost, example=PREFIX + kind)
@@ -174,7 +171,3 @@ class Activities:
             first = pc.min(kept[time]).as_py()
             self.first_ns = first if self.first_ns is None else min(first, self.first_ns)
         return kept
-
-
-def _near(times: pa.Array) -> pa.Array:
-    return pc.and_(pc.greater(times, -FARTHEST), pc.less(times, FARTHEST))

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..store.tables import COPY_KINDS, TABLES
 from .nvprof_print import Layout, quantity
+from .rowwise import Gathered
 from .sink import Sink
 
 __all__ = ["Rows"]
 
-FLUSH_ROWS = 50_000
 COPY = re.compile(r"\[CUDA memcpy (\w+)\]")
 MANAGED = re.compile(r"\[Unified Memory (.+)\]")
 MOVE = re.compile(r"Memcpy (\w+)")
@@ -49,7 +49,7 @@ class Rows:
         self.names: dict[tuple[int, int], str] = {}
         self.coarse, self.coarsest = 0, 0
         self._sink = sink
-        self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._rows = Gathered(self._write)
         self._unnumbered: dict[str, int] = {}
 
     def add(self, layout: Layout, cells: dict[str, str], process: int) -> bool:
@@ -81,32 +81,31 @@ class Rows:
 
     def flush(self) -> None:
         """Hands over what was collected."""
-        for table in list(self._rows):
-            self._flush(table)
+        self._rows.finish()
 
     def other(self, kind: str, process: int, record: dict[str, str], time_ns: int | None = None) -> None:
         """Adds a record that no table holds."""
         text = json.dumps(record, ensure_ascii=False)
-        self._put("other", {"process": process, "time_ns": time_ns, "kind": kind, "json": text})
+        self._rows.add("other", {"process": process, "time_ns": time_ns, "kind": kind, "json": text})
 
     def _add_kernel(self, name: str, cells: dict[str, str], row: dict[str, Any]) -> None:
         name, correlation = _numbered(name)
         row |= self._placed(cells, row["process"], correlation)
         row |= {"name": name, "args": _rest(cells, SHAPED)}
         self._end(row)
-        self._put("kernel", row)
+        self._rows.add("kernel", row)
 
     def _add_transfer(self, name: str, layout: Layout, cells: dict[str, str], row: dict[str, Any]) -> None:
         row |= self._placed(cells, row["process"], None) | {"bytes": _size("Size", layout, cells)}
         source, target = (_memory(cells, f"{end}MemType") for end in ("Src", "Dst"))
         self._end(row)
         if name.startswith("[CUDA memset"):
-            self._put("fill", row | {"memory": target or source, "args": _rest(cells, MOVED)})
+            self._rows.add("fill", row | {"memory": target or source, "args": _rest(cells, MOVED)})
             return
         copy = COPY.fullmatch(name)
         kind = copy[1] if copy and copy[1] in COPY_KINDS else None
         args = _rest(cells, MOVED, {} if kind else {"name": name})
-        self._put("copy", row | {"kind": kind, "source_memory": source, "target_memory": target, "args": args})
+        self._rows.add("copy", row | {"kind": kind, "source_memory": source, "target_memory": target, "args": args})
 
     def _placed(self, cells: dict[str, str], process: int, correlation: int | None) -> dict[str, int | None]:
         """The columns that all device work shares."""
@@ -122,7 +121,7 @@ class Rows:
             processor = "cpu" if "CPU" in what else "gpu"
             pages = _whole(said) if processor == "gpu" else 1
             args = _rest(cells, FAULTED if pages is None or processor == "cpu" else FAULTED | {"Unified Memory"})
-            self._put("fault", row | {"processor": processor, "pages": pages, "args": args})
+            self._rows.add("fault", row | {"processor": processor, "pages": pages, "args": args})
             return
         move = MOVE.fullmatch(what)
         kind = f"UVM_{move[1]}" if move else next((ours for theirs, ours in ACTS if theirs in what.lower()), None)
@@ -132,7 +131,7 @@ class Rows:
         size = _size("Unified Memory", layout, cells) if move else None
         if size is None:
             row["cause"] = said
-        self._put("migration", row | {"kind": kind, "bytes": size})
+        self._rows.add("migration", row | {"kind": kind, "bytes": size})
 
     def _add_host_span(self, name: str, cells: dict[str, str], row: dict[str, Any]) -> None:
         caused = CAUSED.fullmatch(name)
@@ -141,11 +140,11 @@ class Rows:
         self._end(row)
         args = _rest(cells, PLACED, {"kernel": caused[2]} if caused else {})
         if call is None:
-            self._put("range", row | {"name": name, "kind": "host", "args": args})
+            self._rows.add("range", row | {"name": name, "kind": "host", "args": args})
             return
         correlation = _whole(cells.get("Correlation_ID")) if "Correlation_ID" in cells else correlation
         kind = "runtime" if call[1] else "driver"
-        self._put("api", row | {"name": plain, "kind": kind, "correlation": correlation, "args": args})
+        self._rows.add("api", row | {"name": plain, "kind": kind, "correlation": correlation, "args": args})
 
     def _count_unread(self, layout: Layout, cells: dict[str, str]) -> None:
         """Counts cells that should hold a number and do not: they are read as null."""
@@ -188,14 +187,7 @@ class Rows:
             self._sink.note("no-stream", "device work of no stated stream: counted as stream 0")
         return stream or 0
 
-    def _put(self, table: str, row: dict[str, Any]) -> None:
-        rows = self._rows.setdefault(table, [])
-        rows.append(row)
-        if len(rows) >= FLUSH_ROWS:
-            self._flush(table)
-
-    def _flush(self, table: str) -> None:
-        rows = self._rows.pop(table)
+    def _write(self, table: str, rows: list[dict[str, Any]]) -> None:
         there = set[str]().union(*rows)
         columns = {name: [row.get(name) for row in rows] for name in TABLES[table].names if name in there}
         self._sink.write(table, columns)

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
+from .database_columns import BINARY, INT, Rows
 from .nsys_columns import arguments, as_json, filled, translated
-from .nsys_export import BINARY, INT, Rows
 from .nvprof_database import PREFIX, Activities
 from .nvprof_work import MEMORY
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from .cupti_calls import call_name
+from .database_columns import INT, Rows
 from .nsys_columns import arguments, filled, plus, translated
-from .nsys_export import INT, Rows
 from .nvprof_database import Activities
 
 __all__ = ["MEMORY", "read_calls", "read_work"]

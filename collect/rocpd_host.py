@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from .amd_database import INT, REAL, TEXT, Lookup, Rows, told, where
+from .amd_database import Lookup, told, where
+from .database_columns import INT, REAL, TEXT, Rows
 from .nsys_columns import arguments, filled, translated
 from .rocpd_recording import EVENT, NOT_TOLD, Node
 

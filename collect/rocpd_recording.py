@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
-from .amd_database import INT, TEXT, Lookup, Recording, Rows, told
+from .amd_database import Lookup, Recording, told
+from .database_columns import INT, TEXT, Rows
 from .nsys_columns import dictionary
 from .sink import Sink
 from .sqlite import Database

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from .amd_database import INT, TEXT, Lookup, Rows, told
+from .amd_database import Lookup, told
+from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, as_json, combinations, dictionary, filled, translated
 from .rocpd_recording import EVENT, NOT_TOLD, Node
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from ..store.tables import TABLES
 from .jsonrepair import text_of
+from .rowwise import Gathered
 from .sink import Sink
 
 __all__ = ["Rows", "arguments", "copy_kind", "integer", "label", "nanoseconds", "text"]
 
-PIECE = 65_536
 FARTHEST = 2**62
 WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
@@ -29,7 +29,7 @@ class Rows:
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.processes: dict[int, dict[str, Any]] = {}
-        self._rows: dict[str, list[dict[str, Any]]] = {}
+        self._rows = Gathered(self._write)
 
     def add(self, table: str, source: Mapping[str, Any], /, **values: Any) -> None:
         """Appends a row; `source` is the record it was made from. Numbers that do not fit their column become null."""
@@ -40,17 +40,17 @@ class Rows:
                 self.other(table, source)
                 return
         self.processes.setdefault(values["process"], {})
-        self._append(table, values)
+        self._rows.add(table, values)
 
     def other(self, kind: str, source: Any, time_ns: int | None = None) -> None:
         """Keeps a record as it stood in the file."""
         record = _json(source)
-        self._append("other", {"time_ns": time_ns if _fits(time_ns, "int64") else None, "kind": kind, "json": record})
+        self._rows.add("other", {"time_ns": time_ns if _fits(time_ns, "int64") else None, "kind": kind, "json": record})
 
     def describe(self, table: str, **values: Any) -> None:
         """Appends a row of an identity table, whose process becomes one of the trace."""
         self.processes.setdefault(values["process"], {})
-        self._append(table, values)
+        self._rows.add(table, values)
 
     def only_process(self) -> int:
         """The process of records that name none: the one of the file, or 0 where there are several or none."""
@@ -59,18 +59,10 @@ class Rows:
     def close(self) -> None:
         """Hands over what is left, and the processes: 0 stands for one that the file does not name."""
         for process, facts in sorted(self.processes.items()):
-            self._append("process", {"process": process, "pid": process or None, **facts})
-        for table in list(self._rows):
-            self._write(table)
+            self._rows.add("process", {"process": process, "pid": process or None, **facts})
+        self._rows.finish()
 
-    def _append(self, table: str, values: dict[str, Any]) -> None:
-        rows = self._rows.setdefault(table, [])
-        rows.append(values)
-        if len(rows) >= PIECE:
-            self._write(table)
-
-    def _write(self, table: str) -> None:
-        rows = self._rows.pop(table)
+    def _write(self, table: str, rows: list[dict[str, Any]]) -> None:
         columns = {name for row in rows for name in row}
         schema = TABLES[table].schema
         self.sink.write(table, {n: self._column([row.get(n) for row in rows], schema.field(n).type) for n in columns})

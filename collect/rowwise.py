@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -10,18 +10,18 @@ import pyarrow as pa
 from ..store.tables import TABLES
 from .sink import Sink
 
-__all__ = ["Rowwise", "as_json"]
+__all__ = ["Gathered", "Rowwise", "as_json"]
 
 PIECE = 50_000
 BROKEN = "\N{REPLACEMENT CHARACTER}"
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-class Rowwise:
-    """Gathers rows for a sink. A number that its column cannot hold is no event's: see `finish`."""
+class Gathered:
+    """Rows of each table, handed over in pieces: `take` is given the table's name and its next rows."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+    def __init__(self, take: Callable[[str, list[dict[str, Any]]], None]) -> None:
+        self._take = take
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, table: str, row: dict[str, Any]) -> None:
@@ -29,19 +29,26 @@ class Rowwise:
         rows = self._rows.setdefault(table, [])
         rows.append(row)
         if len(rows) >= PIECE:
-            self._flush(table)
+            self._take(table, self._rows.pop(table))
 
     def finish(self) -> None:
-        """Hands over what is left.
-
-        A number too large for its column becomes null there, or takes the row with it where the column may not be
-        null; both are counted in a note.
-        """
+        """Hands over what is left."""
         for table in sorted(self._rows):
-            self._flush(table)
+            self._take(table, self._rows.pop(table))
 
-    def _flush(self, table: str) -> None:
-        rows = self._rows.pop(table, [])
+
+class Rowwise(Gathered):
+    """Gathers rows for a sink.
+
+    A number too large for its column becomes null there, or takes the row with it where the column may not be null;
+    both are counted in a note.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(self._write)
+        self._sink = sink
+
+    def _write(self, table: str, rows: list[dict[str, Any]]) -> None:
         for column in TABLES[table].columns:
             if pa.types.is_integer(column.type):
                 rows = self._fitting(table, rows, column.name, column.type.bit_width, required=column.required)

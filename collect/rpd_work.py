@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
-from .amd_database import INT, TEXT, Lookup, Recording, Rows, told, where
+from .amd_database import Lookup, Recording, told, where
+from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, combinations, dictionary, filled, is_uniform, translated
 
 __all__ = ["Calls", "read_work"]

@@ -16,13 +16,14 @@ SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 
 
 def _found() -> Iterator[tuple[str, Path]]:
-    """Yields each format with its trace: of a folder the largest file, to which what lies beside it belongs."""
+    """Yields each format with its trace: of a folder the largest file, to which what lies beside it belongs, or the
+    folder in it, where the trace is one."""
     known = set(names("reader"))
     for path in sorted((*SAMPLES.iterdir(), *(SAMPLES / "formats").iterdir()), key=lambda path: len(path.name)):
         format = path.name.split(".")[0].replace("-", "_")
         if format in known:
             files = [path] if path.is_file() else [file for file in path.iterdir() if file.suffix != ".md"]
-            yield format, max((one for one in files if one.is_file()), key=lambda one: (one.stat().st_size, one.name))
+            yield format, max(files, key=lambda one: (one.is_file(), one.stat().st_size, one.name))
 
 
 _SAMPLES = dict(reversed([*_found()]))  # of several the one with the shortest name

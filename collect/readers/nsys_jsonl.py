@@ -81,5 +81,7 @@ def _tell(sorter: Sorter, sink: Sink) -> None:
             sink.note(
                 "bad-line", "lines, or values in them, that no table can hold: left out", count=count, example=reason
             )
+    if sorter.mended:
+        sink.note("bad-text", "text that is not UTF-8: the wrong bytes are replaced", count=sorter.mended)
     if sorter.cut:
         sink.note("truncated", "the file ends early: events after that point are missing", example="within a line")

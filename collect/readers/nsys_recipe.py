@@ -19,10 +19,10 @@ import pyarrow.compute
 
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
+from ..database_columns import INT, TEXT, near
 from ..files import TraceFile
 from ..nsys_columnar import AGAIN, Columnar
 from ..nsys_columns import arguments, nonzero
-from ..nsys_export import INT, TEXT, near
 from ..nsys_identity import device_columns
 from ..nsys_pqtdir import PARQUET, ParquetTable, columns_of, open_table
 from ..sink import Sink

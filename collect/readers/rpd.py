@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ...store.trace import Facts
-from ..amd_database import INT, TEXT, Lookup, Recording, told, where
+from ..amd_database import Lookup, Recording, told, where
+from ..database_columns import INT, TEXT
 from ..files import TraceFile
 from ..nsys_columns import arguments, as_json, filled, translated
 from ..rpd_work import Calls, read_work

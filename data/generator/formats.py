@@ -7,8 +7,11 @@ from pathlib import Path
 from .database import shrink
 from .kineto import write_kineto
 from .nsys import write_nsys
+from .nsys_forms import in_form, write_arrow, write_lines, write_parquet
+from .nsys_recipe import write_recipe
 from .nvprof import write_nvprof, write_nvprof_text
 from .perfetto import write_perfetto
+from .perfetto_text import write_perfetto_text
 from .rocpd import write_rocpd
 from .rocprof import write_rocprof
 from .rocprofv3 import write_rocprofv3_csv, write_rocprofv3_json
@@ -31,9 +34,14 @@ FORMATS: Mapping[str, tuple[str, Callable[[Run, Path], None]]] = {
     "kineto": ("small.pt.trace.json", write_kineto),
     "memory_snapshot": ("small.pickle", write_snapshot),
     "nsys": ("small.sqlite", _write_small_nsys),
+    "nsys_arrow": ("small.arrows", in_form(write_arrow)),
+    "nsys_jsonl": ("small.jsonl", in_form(write_lines)),
+    "nsys_parquet": ("small_pqtdir", in_form(write_parquet)),
+    "nsys_recipe": ("nvtx_gpu_proj_trace-1", write_recipe),
     "nvprof": ("small.nvprof", write_nvprof),
     "nvprof_text": ("small.csv", write_nvprof_text),
     "perfetto": ("41200_results.pftrace", write_perfetto),
+    "perfetto_text": ("41200_results.textproto", write_perfetto_text),
     "rocpd": ("41200_results.db", write_rocpd),
     "rocprof_v1": ("results.json", write_rocprof),
     "rocprofv3_csv": ("41200_kernel_trace.csv", write_rocprofv3_csv),

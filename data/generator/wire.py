@@ -1,6 +1,8 @@
-"""Protobuf messages, written field by field."""
+"""Protobuf messages, written field by field; and their fields again."""
 
-__all__ = ["fixed64", "message", "varint"]
+from collections.abc import Iterator
+
+__all__ = ["fields", "fixed64", "message", "varint"]
 
 
 def varint(value: int) -> bytes:
@@ -28,3 +30,29 @@ def message(*parts: tuple[int, int | str | bytes]) -> bytes:
 def fixed64(number: int, value: int) -> bytes:
     """Returns a field of 64 bits."""
     return varint(number << 3 | 1) + value.to_bytes(8, "little")
+
+
+def fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yields the fields of a message that was written here: each with its number."""
+    at = 0
+    while at < len(content):
+        tag, at = _number(content, at)
+        if tag & 7 == 1:
+            yield tag >> 3, int.from_bytes(content[at : at + 8], "little")
+            at += 8
+            continue
+        value, at = _number(content, at)
+        if tag & 7 == 2:
+            yield tag >> 3, content[at : at + value]
+            at += value
+        else:
+            yield tag >> 3, value
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    """Returns the varint at that place, and where it ends."""
+    value, shift = 0, 0
+    while content[at] > 0x7F:
+        value |= (content[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return value | content[at] << shift, at + 1

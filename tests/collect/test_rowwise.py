@@ -1,7 +1,11 @@
 import math
 from pathlib import Path
+from typing import Any
 
-from tracelode.collect.rowwise import Rowwise, as_json
+import pytest
+
+from tracelode.collect import rowwise
+from tracelode.collect.rowwise import Gathered, Rowwise, as_json
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, stored
 
@@ -25,3 +29,17 @@ def test_a_number_too_large_is_null_where_it_may_be_and_takes_its_row_where_not(
         kernels = stored.read(staging.path / "kernel.parquet").to_pylist()
     assert [(k["name"], k["end_ns"], k["grid_x"]) for k in kernels] == [("kept", 9, None)]
     assert notes["out-of-range"].count == 2
+
+
+def test_rows_come_in_pieces_of_one_table_and_the_rest_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rowwise, "PIECE", 2)
+    taken: list[tuple[str, list[dict[str, Any]]]] = []
+    rows = Gathered(lambda table, piece: taken.append((table, piece)))
+    for number in range(3):
+        rows.add("range", {"id": number})
+        rows.add("api", {"id": 10 + number})
+    assert taken == [("range", [{"id": 0}, {"id": 1}]), ("api", [{"id": 10}, {"id": 11}])]
+    rows.finish()
+    assert taken[2:] == [("api", [{"id": 12}]), ("range", [{"id": 2}])]
+    rows.finish()
+    assert len(taken) == 4

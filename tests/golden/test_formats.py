@@ -16,11 +16,14 @@ GOLDEN = Path(__file__).parent / "formats"
 FILLER = "__amd_rocclr_fillBufferAligned"
 """The kernel that fills memory: to the profilers that know no fills it is one like any other."""
 
-SAME_RUN = ("kineto", "nsys", "nvprof", "nvprof_text", "perfetto", "rocpd", "rocprof_v1", "rocprofv3_csv",
-            "rocprofv3_json", "rpd", "rpd_json", "xplane")  # fmt: skip
+SAME_RUN = ("kineto", "nsys", "nsys_arrow", "nsys_jsonl", "nsys_parquet", "nvprof", "nvprof_text", "perfetto",
+            "perfetto_text", "rocpd", "rocprof_v1", "rocprofv3_csv", "rocprofv3_json", "rpd", "rpd_json",
+            "xplane")  # fmt: skip
 """The formats whose sample shows the simulated run; those of memory or of operators alone show other things."""
 
-AMD = frozenset({"perfetto", "rocpd", "rocprof_v1", "rocprofv3_csv", "rocprofv3_json", "rpd", "rpd_json"})
+AMD = frozenset(
+    {"perfetto", "perfetto_text", "rocpd", "rocprof_v1", "rocprofv3_csv", "rocprofv3_json", "rpd", "rpd_json"}
+)
 WHOLE_MICROSECONDS = frozenset({"rpd_json"})
 
 
@@ -92,6 +95,14 @@ def test_the_calls_of_a_sample_are_those_of_the_run(format: str, traces: Any) ->
             name = name.split("_v")[0]
             found[name] = found.get(name, 0) + 1
     assert found == {names[name]: count for name, count in told["calls"].items()}
+
+
+def test_the_recipe_shows_when_the_device_worked_for_the_ranges_of_the_run(traces: Any) -> None:
+    told, found = truth(), traces("nsys_recipe").range.collect()
+    outer = [json.loads(text) for text in found.filter(found["parent_id"].is_null())["args"]]
+    assert sum(args["NumGPUOps"] for args in outer) == told["operations"]
+    assert (found["start_ns"].min(), found["end_ns"].max()) == (told["gpu_first_ns"], told["gpu_last_ns"])
+    assert set(found["kind"]) == {"device_annotation"}
 
 
 def test_the_snapshot_shows_the_memory_of_the_run(traces: Any) -> None:

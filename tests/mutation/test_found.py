@@ -30,6 +30,9 @@ def changed(format: str, old: bytes, new: bytes, folder: Path) -> Trace:
 
 NOTED = [
     ("kineto", b'"name": "cudaMemcpyAsync"', b'"name": "\xffMemcpyAsync"', "invalid-utf8"),
+    ("nsys_jsonl", b"small_gemm", b"small\xffgemm", "bad-text"),
+    ("nsys_jsonl", b"ProfilerStep#0", b"ProfilerStep\xff0", "bad-text"),
+    ("nsys_jsonl", b'"name": "python3", ', b'"name": "\xff", "more": [1], ', "bad-text"),
     ("nvprof_text", b"[CUDA memset]", b"\xff[CUDA memset]", "invalid-utf8"),
     ("nvprof_text", b"65536.000000", b"-1", "no-number"),
     ("nvprof_text", b'[CUDA memcpy HtoD]",1\n', b'[CUDA memcpy HtoD]",1e308\n', "no-number"),

@@ -72,23 +72,29 @@ class _Reading:
     def __init__(self, format: str, folder: Path) -> None:
         self._format, self._folder = format, folder
         self._sample = sample(format)
-        self._content = self._sample.read_bytes()
+        whole = self._sample.is_dir()
+        members = sorted(one for one in self._sample.iterdir() if one.is_file()) if whole else [self._sample]
+        self._contents = {member.relative_to(self._sample.parent): member.read_bytes() for member in members}
         trace, _ = read(self._sample, Archive(folder / "sample"))
         self._benign = frozenset(note.kind for note in trace.notes)
 
     def read(self, seed: int) -> dict[str, Any]:
-        """What becomes of a mutant: accepted, noted (accepted with notes), refused; anything else is a failure."""
+        """What becomes of a mutant: accepted, noted (accepted with notes), refused; anything else is a failure.
+
+        Of a sample that is a folder one member is damaged, each in turn.
+        """
         files, archive = self._folder / "files", Archive(self._folder / "archive")
         if self._sample.parent == SAMPLES:
             files.mkdir()
         else:  # what lies beside it belongs to it
             shutil.copytree(self._sample.parent, files)
         path = files / self._sample.name
-        path.write_bytes(mutant(self._content, seed))
+        member = list(self._contents)[seed % len(self._contents)]
+        (files / member).write_bytes(mutant(self._contents[member], seed))
         faulthandler.dump_traceback_later(6 * MOST_SECONDS, exit=True)
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         try:
-            return self._read(path, archive)
+            return self._read(path, files / member, archive)
         except Hang:
             return _failure("hang", traceback.format_exc(limit=-4))
         finally:
@@ -97,11 +103,11 @@ class _Reading:
             shutil.rmtree(files, ignore_errors=True)
             shutil.rmtree(archive.path, ignore_errors=True)
 
-    def _read(self, path: Path, archive: Archive) -> dict[str, Any]:
+    def _read(self, path: Path, damaged: Path, archive: Archive) -> dict[str, Any]:
         try:
             trace, _ = read(path, archive)
         except Error as error:
-            return _refused(error, path, archive)
+            return _refused(error, (path, damaged), archive)
         except Exception:  # noqa: BLE001 - this is what is looked for
             return _failure("traceback", traceback.format_exc(limit=-6))
         reader = archive.manifests()[0].source.reader
@@ -114,9 +120,11 @@ class _Reading:
         return {"outcome": "noted" if noted else "accepted", "error": ", ".join(sorted(noted))}
 
 
-def _refused(error: Error, path: Path, archive: Archive) -> dict[str, Any]:
-    """A refusal must be for bad input, name the file and what is wrong in it, and leave nothing behind."""
-    what = error.message.removeprefix(f"{path}: ")
+def _refused(error: Error, named: tuple[Path, Path], archive: Archive) -> dict[str, Any]:
+    """A refusal must be for bad input, name the file or its folder and what is wrong, and leave nothing behind."""
+    what = error.message
+    for path in named:
+        what = what.removeprefix(f"{path}: ")
     if error.exit_code != 5 or what == error.message or len(what) < 8 or not error.hint:
         return _failure("refusal", f"exit {error.exit_code}: {error.message} | {error.hint}")
     staged = archive.path / ".staging"

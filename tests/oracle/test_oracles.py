@@ -15,7 +15,7 @@ CORPUS = {
     "kineto": "kineto", "nsys": "nsys-sqlite", "nvprof": "nvprof-sqlite", "rocpd": "rocpd", "rpd": "rpd",
     "rpd_json": "rpd-json", "rocprof_v1": "rocprof-v1", "rocprofv3_csv": "rocprofv3-csv",
     "rocprofv3_json": "rocprofv3-json", "nvprof_text": "nvprof-csv", "xplane": "xplane", "perfetto": "perfetto",
-    "memory_snapshot": "memory-snapshot",
+    "memory_snapshot": "memory-snapshot", "perfetto_text": "perfetto-textproto",
 }  # fmt: skip
 BENIGN = frozenset({"no-launch"})  # says what the file lacks, not what was wrong with it
 MOST_BYTES = 8_000_000  # larger files take an oracle minutes, and say nothing that smaller ones do not
