@@ -71,7 +71,7 @@ def _without_zero(table: pa.Table, name: str, note: Callable[..., None]) -> pa.T
         "zero-correlation",
         "work with the correlation 0, which says none: no launch is known for it",
         count=count,
-        example=f"{count} of {len(table)} rows of {name}",
+        example=_case(table, name, zero),
     )
     for column in LAUNCH:
         at = table.schema.get_field_index(column)
@@ -85,14 +85,15 @@ def _before_launch(table: pa.Table, name: str, note: Callable[..., None]) -> Non
         return
     early = pc.subtract(launch, table["start_ns"])
     if table["flaw"].null_count < len(table):
-        early = early.filter(pc.not_equal(pc.fill_null(table["flaw"], ""), NO_START))
+        early = pc.if_else(pc.equal(pc.fill_null(table["flaw"], ""), NO_START), None, early)
     count = pc.sum(pc.greater(early, 0)).as_py() or 0
     if count:
+        worst = pc.max(early)
         note(
             "before-launch",
             "work that starts before the call that launched it: the clocks of host and device disagree",
             count=count,
-            example=f"{count} of {len(table)} rows of {name}, by up to {pc.max(early).as_py()} ns",
+            example=f"{_case(table, name, pc.equal(early, worst))}, {worst.as_py()} ns before its launch",
         )
 
 
@@ -146,13 +147,14 @@ def _repeated(process: Ints, correlation: Ints) -> Bools:
 
 def _no_time_at_all(kernel: pa.Table, note: Callable[..., None]) -> None:
     unmarked = pc.is_null(kernel["flaw"])
-    count = pc.sum(pc.and_(pc.equal(kernel["start_ns"], kernel["end_ns"]), unmarked)).as_py() or 0
+    empty = pc.and_(pc.equal(kernel["start_ns"], kernel["end_ns"]), unmarked)
+    count = pc.sum(empty).as_py() or 0
     if count:
         note(
             "zero-duration",
             "kernels of 0 ns, shorter than a step of the recorder's clock: counted, but they add nothing to any time",
             count=count,
-            example=f"{count} of {len(kernel)} kernels",
+            example=_case(kernel, "kernel", empty),
         )
 
 
@@ -172,3 +174,9 @@ def _graph_as_one(kernel: pa.Table, note: Callable[..., None]) -> None:
             count=pc.sum(whole).as_py(),
             example=f"{names[0].as_py()}: {share:.0%} of the kernel time",
         )
+
+
+def _case(table: pa.Table, name: str, where: pa.ChunkedArray) -> str:
+    """The first of those rows: table, name and start."""
+    first = table.slice(pc.index(where, True).as_py(), 1).to_pylist()[0]
+    return " ".join(str(v) for v in (name, first.get("name") or first.get("kind")) if v) + f" at {first['start_ns']} ns"

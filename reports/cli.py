@@ -51,6 +51,9 @@ def main() -> NoReturn:
         _stop(error.message, error.hint, error.exit_code)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        click.echo(asked.format_message(), err=True)
+        sys.exit(2)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "tracelode"
         _stop(error.format_message(), f"{path} --help", 2)

@@ -71,6 +71,14 @@ class Archive:
         self._sources = Sources(self.path / "sources", self.path / ".staging")
         self._check_format()
 
+    def existing(self) -> "Archive":
+        """This archive, if the folder is one; else `Error`."""
+        if not (self.path / "archive.toml").is_file():
+            raise Error(
+                f"{self.path}: no archive there", "give its folder with --archive, or make one: tracelode ingest"
+            )
+        return self
+
     def manifests(self) -> list[Manifest]:
         """The manifests of all traces, by id."""
         folder = self.path / "traces"

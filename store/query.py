@@ -73,6 +73,9 @@ def create_views(
             connection.execute(_view(table, files, mixed=mixed))
         except duckdb.BinderException:
             connection.execute(_view(table, files, mixed=True))
+        except duckdb.IOException as error:
+            what = f"table {table.name}: {_first_line(error)}"
+            raise ArchiveError(what, "check the archive: tracelode fsck") from error
         if comments:
             connection.execute(_comments(table))
 
@@ -93,7 +96,9 @@ def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
     except duckdb.Error as error:
-        raise Error(f"sql: {_first_line(error)}", "see docs/tables.md for tables and columns") from error
+        if "TProtocolException" in str(error):  # what its Parquet reader says of a damaged page
+            raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
+        raise Error(f"sql: {_first_line(error)}", "see the tables: tracelode sql --schema") from error
 
 
 def _answer(traces: TraceFiles, query: str, *, mixed: bool = False) -> "pl.DataFrame":

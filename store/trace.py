@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import NotCollected
+from .errors import ArchiveError, NotCollected
 from .stored import read, scan
 from .tables import TABLES
 
@@ -87,4 +87,6 @@ class Trace:
         if name not in self.files:
             there = ", ".join(n for n in TABLES if n in self.files)
             raise NotCollected(f"{self.source}: table {name} was not collected", f"there are: {there}")
+        if not self.files[name].is_file():
+            raise ArchiveError(f"{self.files[name]}: the table's file is missing", "check the archive: tracelode fsck")
         return self.files[name]

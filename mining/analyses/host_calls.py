@@ -8,24 +8,36 @@ NEEDS = ("segments",)
 
 SQL = """
 with gap as (
-    select process, start_ns, end_ns from segment where state = 'idle' and end_ns > start_ns
+    select process, device, start_ns, end_ns from segment where state = 'idle' and end_ns > start_ns
 ),
-busy as (
+under_way as (
     select
-        api.name,
+        coalesce(api.name, '(no name)') as name,
         api.process,
         api.thread,
-        api.start_ns,
-        least(api.end_ns, gap.end_ns) - greatest(api.start_ns, gap.start_ns) as overlap_ns
+        api.start_ns as called_ns,
+        gap.device,
+        greatest(api.start_ns, gap.start_ns) as start_ns,
+        least(api.end_ns, gap.end_ns) as end_ns
     from gap
     join api on api.process = gap.process and api.start_ns < gap.end_ns and api.end_ns > gap.start_ns
+),
+counted as (
+    select
+        *,
+        max(end_ns) over (
+            partition by name, process, device order by start_ns, end_ns
+            rows between unbounded preceding and 1 preceding
+        ) as before_ns
+    from under_way
 )
 select
-    coalesce(name, '(no name)') as name,
-    count(distinct (process, thread, start_ns)) as calls,
-    sum(overlap_ns)::bigint as idle_ns,
-    sum(overlap_ns) / (select sum(end_ns - start_ns) from gap) as share
-from busy
+    name,
+    count(distinct (process, thread, called_ns)) as calls,
+    sum(greatest(0, end_ns - greatest(start_ns, coalesce(before_ns, start_ns))))::bigint as idle_ns,
+    sum(greatest(0, end_ns - greatest(start_ns, coalesce(before_ns, start_ns))))
+        / (select sum(end_ns - start_ns) from gap) as share
+from counted
 group by name
 order by idle_ns desc, name
 limit 25
@@ -35,7 +47,8 @@ limit 25
 def find(trace: Trace) -> Finding:
     """Idle time of the devices that passes while a runtime or driver call is under way, by the call's name.
 
-    `share` is of all idle time. Calls of several threads, and calls within calls, count each: shares do not add up.
+    `share` is of all idle time. Time that several calls of one name share counts once; calls of other names within it
+    count as well: shares do not add up.
     """
     rows = trace.sql(SQL)
     if not len(rows):

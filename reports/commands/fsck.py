@@ -12,11 +12,9 @@ from ..options import archive_option
 def command(archive_path: Path) -> None:
     """Compares every file of the archive with the sha256 in its manifest, and names what is missing or altered."""
     from ...store.archive import Archive
-    from ...store.errors import ArchiveError, Error
+    from ...store.errors import ArchiveError
 
-    if not archive_path.is_dir():
-        raise Error(f"{archive_path}: no archive there", "give its folder with --archive")
-    archive = Archive(archive_path)
+    archive = Archive(archive_path).existing()
     damaged = list(archive.fsck())
     for damage in damaged:
         click.echo(f"{damage.trace_id[:12]}/{damage.file}: {damage.fault}")

@@ -48,9 +48,13 @@ def command(
                 _leave_out(outcome.error.message)
             elif outcome.error and len(found) > 1:
                 _say(outcome.error)
+            elif outcome.trace:
+                _warn_of_cut(outcome)
     if any(outcome.trace for outcome in outcomes):
         _rank(archive, outcomes)
         rows = _rows(archive, outcomes)
+        if format == "table":
+            rows = [{**row, "trace_id": row["trace_id"][:12]} for row in rows]
         archive.catalogue()
         write_output(render(pl.DataFrame(rows, schema=_schema()), format, width=width_of(output)), output)
     _judge(outcomes)
@@ -67,6 +71,15 @@ def _inputs(paths: tuple[str, ...], run: str | None) -> list["Input"]:
         except Error as error:  # said, as what cannot be read is, when its turn comes
             found.append(Input(Path(path), Path(path), run, error))
     return found
+
+
+def _warn_of_cut(outcome: "Outcome") -> None:
+    """Says of a file that was cut short that it was: its trace looks like one of a program that did less."""
+    from ..text import clean
+
+    for note in outcome.trace.notes if outcome.trace else ():
+        if note.kind == "truncated":
+            click.echo(f"warning: {outcome.input.place}: {clean(note.meaning)} ({clean(note.example or '')})", err=True)
 
 
 def _rank(archive: "Archive", outcomes: list["Outcome"]) -> None:
@@ -93,7 +106,7 @@ def _rows(archive: "Archive", outcomes: list["Outcome"]) -> list[dict[str, Any]]
         member = ranks.get(address(outcome.input.place))
         rows.append(
             {
-                "trace_id": outcome.trace.id[:12],
+                "trace_id": outcome.trace.id,
                 "state": "new" if outcome.new else "known",
                 "format": outcome.trace.facts.format,
                 "rank": member.rank if member else None,

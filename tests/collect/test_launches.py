@@ -25,7 +25,7 @@ def test_kernels_with_the_correlation_0_of_many_lose_their_launch() -> None:
 
 def test_the_largest_skew_of_work_before_its_launch_is_told() -> None:
     notes = noted(KERNEL | {"launch_ns": 150}, KERNEL | {"launch_ns": 101}, KERNEL | {"launch_ns": 100}, KERNEL)
-    assert notes == [("before-launch", 2, "2 of 4 rows of kernel, by up to 50 ns")]
+    assert notes == [("before-launch", 2, "kernel k at 100 ns, 50 ns before its launch")]
 
 
 def test_work_without_a_start_is_not_before_its_launch() -> None:
@@ -53,7 +53,7 @@ def test_one_id_in_two_processes_is_two_ids() -> None:
 
 def test_kernels_of_no_duration_are_counted_unless_they_are_marked() -> None:
     empty = {"start_ns": 5, "end_ns": 5}
-    assert noted(empty, empty | {"flaw": "overlong"}, KERNEL) == [("zero-duration", 1, "1 of 3 kernels")]
+    assert noted(empty, empty | {"flaw": "overlong"}, KERNEL) == [("zero-duration", 1, "kernel at 5 ns")]
 
 
 def test_graphs_as_one_row_are_noted_where_they_are_nearly_all_time() -> None:

@@ -175,7 +175,7 @@ def test_a_kernel_before_its_launch_makes_latency_unreliable_and_changes_nothing
     trace = read_events(tmp_path, launch(100, 1), kernel("a", 91.5, 5, 1), launch(200, 2), kernel("b", 210, 5, 2))
     assert kernels(trace) == [("a", 5000), ("b", 5000)]
     assert notes(trace) == {"before-launch": 1}
-    assert example(trace, "before-launch") == "1 of 2 rows of kernel, by up to 8500 ns"
+    assert example(trace, "before-launch") == "kernel a at 91500 ns, 8500 ns before its launch"
     assert [one.quantity for one in health(trace).unreliable] == ["launch latency and causes of idle time"]
 
 

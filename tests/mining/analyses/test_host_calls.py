@@ -20,6 +20,17 @@ def test_idle_time_goes_to_the_calls_under_way(tmp_path: Path) -> None:
     assert found.sentence == "70 ns of the idle time (35.0 %) passes while the host is in hipFree."
 
 
+def test_calls_of_one_name_at_once_count_once(tmp_path: Path) -> None:
+    kernels = [{"start_ns": s, "end_ns": s + 10, "name": "k"} for s in (0, 110)]
+    calls = [
+        {"start_ns": 10, "end_ns": 70, "name": "hipFree"},
+        {"start_ns": 20, "end_ns": 60, "name": "hipFree"},  # within the first
+        {"start_ns": 50, "end_ns": 200, "name": "hipFree", "thread": 2},  # 40 more of the gap (10 to 110)
+    ]
+    found = find(*build(tmp_path, kernel=kernels, api=calls), "host_calls")
+    assert found.rows.select("name", "calls", "idle_ns", "share").rows() == [("hipFree", 3, 100, 1.0)]
+
+
 def test_no_call_in_a_gap_is_said(tmp_path: Path) -> None:
     kernels = [{"start_ns": s, "end_ns": s + 10, "name": "k"} for s in (0, 110)]
     call = {"start_ns": 0, "end_ns": 5, "name": "hipFree"}

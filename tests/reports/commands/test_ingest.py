@@ -76,11 +76,12 @@ def test_a_folder_of_ranks_is_a_run_and_each_trace_shows_its_rank_and_where_it_i
     ]
     assert said == [f"left out: {job}/README: not a trace of a known format (it begins 'read me')"]
     listed = json.loads(run("ls", "--archive", tmp_path / "t", "--format", "json").stdout)
-    assert {(row["run"], row["rank"], row["rank_from"], row["sources"]) for row in listed} == {
-        ("job", 3, "file", 1),
-        ("job", 1, "name", 1),
-        ("job", 0, "order", 1),
+    assert {(row["run"], row["rank"], row["rank_from"]) for row in listed} == {
+        ("job", 3, "file"),
+        ("job", 1, "name"),
+        ("job", 0, "order"),
     }
+    assert [row["rank"] for row in listed] == [0, 1, 3]
     shown = run("info", job / "more.json", "--archive", tmp_path / "t").stdout
     assert f"{job}/more.json (run job, rank 0 by its place in the order)" in shown
     run("fsck", "--archive", tmp_path / "t")
@@ -102,6 +103,14 @@ def test_claims_of_one_rank_and_files_of_one_content_are_warned_of(tmp_path: Pat
         ("rank0.json", 0),
         ("rank7.json", 7),
     ]
+    listed = json.loads(run("ls", "--archive", tmp_path / "t", "--format", "json").stdout)
+    assert [(Path(row["source"]).name, row["rank"]) for row in listed] == [
+        ("rank0.json", 0),
+        ("x.json", 0),
+        ("rank7.json", 7),
+    ]
+    assert listed[0]["trace_id"] == listed[2]["trace_id"]
+    assert len(listed[0]["trace_id"]) == 64
 
 
 def test_an_archive_gives_its_traces_and_names_what_it_lacks(tmp_path: Path, ingest: Ingest, run: Run) -> None:
@@ -192,3 +201,32 @@ def test_a_bar_with_rate_and_remaining_time_is_shown_on_a_terminal_only(tmp_path
         assert part in shown, part
     quiet = subprocess.run([sys.executable, "-c", program], capture_output=True)
     assert (quiet.stdout, quiet.stderr) == (b"silent\n", b"")
+
+
+def test_a_file_that_was_cut_short_is_warned_of(tmp_path: Path, ingest: Ingest) -> None:
+    (tmp_path / "cut.json").write_bytes(trace("a").removesuffix(b"]}") + b", {")
+    rows, said = ingest(tmp_path / "cut.json")
+    assert [row["state"] for row in rows] == ["new"]
+    assert said[0].startswith(f"warning: {tmp_path}/cut.json: the file ends early: events after that point are missing")
+
+
+def test_a_folder_without_an_archive_is_no_sound_archive(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "a.json").write_bytes(trace("a"))
+    for verb in ("fsck", "ls"):
+        said = run(verb, "--archive", tmp_path, code=2).stderr
+        assert said.startswith(f"error: {tmp_path}: no archive there\nhint: ")
+
+
+def test_a_table_whose_file_is_gone_is_an_archive_problem(tmp_path: Path, ingest: Ingest, run: Run) -> None:
+    (tmp_path / "a.json").write_bytes(trace("a"))
+    ingest(tmp_path / "a.json")
+    (path,) = tmp_path.glob("t/traces/*/kernel.parquet")
+    path.unlink()
+    said = run("info", tmp_path / "a.json", "--archive", tmp_path / "t", code=6).stderr
+    assert said.startswith("error: table kernel: ")
+    assert str(path) in said
+    assert said.endswith("\nhint: check the archive: tracelode fsck\n")
+
+
+def test_without_a_verb_the_help_is_shown(run: Run) -> None:
+    assert run(code=2).stderr.startswith("Usage: tracelode [OPTIONS] COMMAND [ARGS]...\n")
