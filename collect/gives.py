@@ -1,10 +1,12 @@
 """What each format can give, and the option of its recorder that does: for saying how to record what is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 __all__ = ["hints"]
 
 KINETO_DEVICE = "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
+CUDA_VENDORS = frozenset({"nvidia", "amd"})
+"""PyTorch records the devices of both as CUDA; those of others it records as something else."""
 ROCPROFV3 = {
     "kernel": "rocprofv3 --kernel-trace",
     "copy": "rocprofv3 --memory-copy-trace",
@@ -29,7 +31,7 @@ GIVES: Mapping[str, Mapping[str, str]] = {
         "allocation": "nsys profile --cuda-memory-usage=true",
     },
     "nvprof": {"api": "nvprof --profile-api-trace all", "range": "nvtxRangePush"},
-    "nvprof_text": {"kernel": "nvprof --print-gpu-trace"},
+    "nvprof_text": {"kernel": "nvprof --print-gpu-trace", "copy": "nvprof --print-gpu-trace"},
     "rocpd": ROCPROFV3,
     "rocprofv3-csv": ROCPROFV3,
     "rocprofv3-json": ROCPROFV3,
@@ -37,6 +39,12 @@ GIVES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def hints(format: str) -> Mapping[str, str]:
-    """How to record each table that a trace of that format (`facts.format`) can hold; empty where nothing is known."""
-    return GIVES.get(format, {})
+def hints(format: str, vendors: Set[str] = frozenset()) -> Mapping[str, str]:
+    """How to record each table that a trace of that format (`facts.format`) can hold; empty where nothing is known.
+
+    `vendors` are those of its devices, as far as they are known. A hint is empty where the option is not known.
+    """
+    known = GIVES.get(format, {})
+    if vendors and not vendors & CUDA_VENDORS:
+        known = {table: "" if hint == KINETO_DEVICE else hint for table, hint in known.items()}
+    return known

@@ -98,7 +98,12 @@ def _before_launch(table: pa.Table, name: str, note: Callable[..., None]) -> Non
 
 
 def _shared_launches(kernel: pa.Table, note: Callable[..., None]) -> None:
-    """Several kernels of one call: a graph, whether the source says so or not; on several devices, two calls."""
+    """Several kernels of one call: a graph, whether the source says so or not; on several devices, two calls.
+
+    Without a launch that is known, one correlation of all kernels is no sign of one call: the recorder set none.
+    """
+    if kernel["launch"].null_count == len(kernel) and pc.count_distinct(kernel["correlation"], "all").as_py() == 1:
+        return
     process, correlation = kernel["process"].to_numpy(), pc.fill_null(kernel["correlation"], 0).to_numpy()
     at = np.flatnonzero(_repeated(process, correlation))
     if not len(at):

@@ -6,8 +6,11 @@ SPACE = "\u202f"  # narrow and no-break: between groups of digits
 
 
 def percent(part: float, whole: float) -> str:
-    """Part of whole as a percentage with one decimal; a part of nothing is 'none'."""
-    return f"{100 * part / whole:.1f} %" if whole else "none"
+    """Part of whole as a percentage with one decimal, never a false 0 or 100 %; a part of nothing is 'none'."""
+    if not whole:
+        return "none"
+    value = 100 * part / whole
+    return ("<0.1" if 0 < value < 0.05 else ">99.9" if 99.95 <= value < 100 else f"{value:.1f}") + " %"
 
 
 def duration(ns: float) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .kinds import category_sql
 from .query import connect
 from .tables import TABLES
 from .trace import Note, Trace
@@ -12,7 +13,7 @@ from .trace import Note, Trace
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LOSES", "UNRELIABLE", "Coverage", "Flawed", "Health", "Missing", "Unreliable", "health"]
+__all__ = ["CUT", "LOSES", "UNRELIABLE", "Coverage", "Flawed", "Health", "Missing", "Unreliable", "health"]
 
 COUNTS = "counts and totals: no more than what was saved"
 BUSY = "busy and idle time"
@@ -89,6 +90,12 @@ UNRELIABLE: Mapping[str, tuple[str, ...]] = {
 }
 """Which quantities a kind of note makes unreliable. Other kinds say what was repaired or kept, and cost no number."""
 
+CUT = frozenset({"cut-table", "damaged", "damaged-table", "event-cap", "truncated", "unreadable-companion"})
+"""Kinds of notes that say that a part of the recording was not read: a table may have been in that part."""
+
+PART_LOST = "may have been in the part of the recording that is missing or damaged"
+TRACED = "none happened, or none was recorded"
+
 LOSES: Mapping[str, str] = {
     "kernel": "what the device computes",
     "copy": "memory copies",
@@ -123,11 +130,15 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Missing:
-    """A table that was not collected, what cannot be said without it, and how to record it where the format can."""
+    """A table that the trace has not, what cannot be said without it, and how to record it where the format can.
+
+    `doubt` says why it may have been recorded all the same; there is no hint then.
+    """
 
     table: str
     loses: str
     hint: str | None
+    doubt: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +169,8 @@ class Health:
     flawed: tuple[Flawed, ...]
     unreliable: tuple[Unreliable, ...]
     notes: tuple[Note, ...]
+    copying_kernels: int = 0
+    """Kernels that copy or fill memory, by their names: work that other recorders have in `copy` and `fill`."""
 
 
 def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
@@ -167,18 +180,37 @@ def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
     with connect({trace.id: trace.files}) as database:
         coverage = [row for table in COVERED if trace.has(table) for row in _coverage(database, trace, table)]
         flawed = [row for table in TABLES if trace.has(table) for row in _flawed(database, table)]
+        copying = _copying_kernels(database) if trace.has("kernel") else 0
     return Health(
         collected=tuple(name for name in TABLES if trace.has(name) and name != "note"),
-        missing=tuple(
-            Missing(name, LOSES.get(name, TABLES[name].meaning), hints.get(name))
-            for name in needed
-            if not trace.has(name)
-        ),
+        missing=tuple(_missing(trace, name, hints) for name in needed if not trace.has(name)),
         coverage=tuple(coverage),
         flawed=tuple(flawed),
         unreliable=_unreliable(trace.notes),
         notes=trace.notes,
+        copying_kernels=copying,
     )
+
+
+def _missing(trace: Trace, table: str, hints: Mapping[str, str]) -> Missing:
+    """A hint only where it is sure that the table was not recorded: the file is whole, and the option was not given."""
+    hint = hints.get(table)
+    doubt = None
+    if (hint is not None or not hints) and any(note.kind in CUT for note in trace.notes):
+        doubt = PART_LOST
+    elif hint is not None and any(trace.has(other) for other, option in hints.items() if option == hint):
+        doubt = TRACED
+    return Missing(table, LOSES.get(table, TABLES[table].meaning), None if doubt else hint or None, doubt)
+
+
+def _copying_kernels(database: "duckdb.DuckDBPyConnection") -> int:
+    query = f"""
+        select coalesce(sum(count), 0)
+        from (select name, count(*) as count from kernel group by name)
+        where {category_sql("name")} in ('copy', 'fill')
+    """
+    (count,) = database.execute(query).fetchone() or (0,)
+    return int(count)
 
 
 def _coverage(database: "duckdb.DuckDBPyConnection", trace: Trace, table: str) -> list[Coverage]:

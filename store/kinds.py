@@ -14,7 +14,8 @@ CATEGORIES: tuple[tuple[str, str], ...] = (
         r"nccl|rccl|msccl|oneccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|multimem|(nv|roc)shmem|deep_?ep|"
         r"mori::|userbuffers|cross_device_reduce",
     ),
-    ("copy", r"rocclr_(copy|fill)buffer|^mem(cpy|set)"),
+    ("copy", r"rocclr_copybuffer|^memcpy"),
+    ("fill", r"rocclr_fillbuffer|^fillbuffer|^memset"),
     ("attention", r"flash|fmha|attention|attn|mha_|paged_kv"),
     ("normalization", r"(layer|batch|group|instance|rms)_?norm|normaliz|[:_]bn_|norm_(fwd|bwd|kernel)"),
     ("convolution", r"convol|conv[_0-9]|winograd|wgrad|dgrad|fprop|implicit_gemm|im2col|scudnn|hcudnn|miopen"),

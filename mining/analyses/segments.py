@@ -44,8 +44,8 @@ WORK = {
 }
 KERNEL = f"""
 kernel left join (
-    select name, case {category_sql("name")} when 'communication' then 1 when 'copy' then 2 else 0 end as state
-    from (select distinct name from kernel)
+    select name, case category when 'communication' then 1 when 'copy' then 2 when 'fill' then 2 else 0 end as state
+    from (select name, {category_sql("name")} as category from (select distinct name from kernel))
 ) as named on kernel.name is not distinct from named.name
 """
 """SQL: kernels with their state. Names are few: judging each once is ten times faster than judging each kernel."""

@@ -133,7 +133,8 @@ def _fact(key: str, value: Any, tables: dict[str, int]) -> str:
     if value is None:
         return "not stated"
     if key == "longest_kernel":
-        return f"{show(value[1], 'ns')}  {shorten(clean(str(value[0])), 80)}"
+        name = "" if value[0] is None else f"  {shorten(clean(str(value[0])), 80)}"
+        return show(value[1], "ns") + name
     if isinstance(value, dict):
         unit = "bytes" if key.endswith("bytes") else "count"
         return ", ".join(f"{clean(k)} {show(v, unit)}" for k, v in value.items())

@@ -73,7 +73,7 @@ def _read(content: bytes) -> dict[str, list[str]]:
     return {name: sorted(json.dumps(row, default=str, sort_keys=True) for row in rows) for name, rows in tables.items()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     events=st.lists(EVENTS, min_size=1, max_size=12),
     gap=st.sampled_from(["", " ", "\n      ", "\r\n\t"]),

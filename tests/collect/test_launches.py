@@ -43,8 +43,14 @@ def test_ids_that_lie_far_apart_are_counted_as_well() -> None:
 
 
 def test_one_id_on_two_devices_is_that_of_two_launches() -> None:
-    rows = [KERNEL | {"correlation": 4, "device": device} for device in (0, 1)]
+    rows = [KERNEL | {"correlation": 4, "device": device, "launch": 0} for device in (0, 1)]
     assert noted(*rows).counts() == {"shared-launch": 2, "duplicate-correlation": 2}
+
+
+def test_one_id_of_all_kernels_is_no_launch_unless_the_launch_is_known() -> None:
+    rows = [KERNEL | {"correlation": 1}] * 3
+    assert noted(*rows) == []
+    assert noted(*(row | {"launch": 0} for row in rows)).counts() == {"shared-launch": 3}
 
 
 def test_one_id_in_two_processes_is_two_ids() -> None:

@@ -1,10 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.building import build
-from tracelode.store import TABLES, Trace
-from tracelode.store.health import COVERED, LOSES, UNRELIABLE, Coverage, Flawed, Missing, health
+from tracelode.store import TABLES, Note, Trace
+from tracelode.store.health import COVERED, CUT, LOSES, UNRELIABLE, Coverage, Flawed, Missing, health
 
 KERNELS = [
     {"start_ns": 10, "end_ns": 20, "name": "a", "correlation": 1},
@@ -56,6 +57,21 @@ def test_what_was_not_collected_is_named_with_how_to_record_it(trace: Trace) -> 
     assert missing["allocation"] == Missing("allocation", "memory in use", "profile_memory=True")
 
 
+def test_a_table_that_a_cut_file_lacks_has_a_doubt_and_no_hint(trace: Trace) -> None:
+    cut = replace(trace, notes=(Note("truncated", 1, "the file ends early"),))
+    missing = {one.table: one for one in health(cut, {"api": "record calls", "copy": "record copies"}).missing}
+    lost = "may have been in the part of the recording that is missing or damaged"
+    assert missing["copy"] == Missing("copy", "memory copies", None, lost)
+    assert missing["op"] == Missing("op", "which operator launched a kernel", None)
+
+
+def test_kernels_that_copy_or_fill_are_counted_by_their_names(trace: Trace, tmp_path: Path) -> None:
+    names = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBufferAligned", "Memset (Device)", "copy_kernel", None)
+    (tmp_path / "other").mkdir()
+    other, _ = build(tmp_path / "other", kernel=[{"start_ns": 0, "end_ns": 1, "name": name} for name in names])
+    assert (health(trace).copying_kernels, health(other).copying_kernels) == (0, 3)
+
+
 def test_quantities_are_unreliable_because_of_notes(trace: Trace) -> None:
     because = {one.quantity: [note.kind for note in one.because] for one in health(trace).unreliable}
     assert because == {
@@ -73,5 +89,6 @@ def test_a_clean_trace_is_unreliable_in_nothing(tmp_path: Path) -> None:
 
 
 def test_the_words_are_about_tables_there_are() -> None:
+    assert UNRELIABLE.keys() >= CUT
     assert LOSES.keys() | COVERED.keys() <= TABLES.keys()
     assert list(UNRELIABLE) == sorted(UNRELIABLE)

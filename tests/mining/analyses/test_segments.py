@@ -36,6 +36,11 @@ def test_states_tile_the_span_and_what_overlaps_counts_once(tmp_path: Path) -> N
     ]
 
 
+def test_copies_and_fills_that_are_kernels_are_in_the_state_of_copies(tmp_path: Path) -> None:
+    kernels = [_kernel(0, 10, "__amd_rocclr_copyBuffer"), _kernel(10, 20, "__amd_rocclr_fillBufferAligned")]
+    assert _segments(tmp_path, kernel=kernels) == [(0, 20, "copy", None)]
+
+
 def test_devices_and_processes_are_apart(tmp_path: Path) -> None:
     kernels = [_kernel(0, 10), _kernel(20, 30), _kernel(5, 25, device=1), _kernel(12, 18, process=2)]
     trace = mine(*build(tmp_path, kernel=kernels), "segments")
