@@ -22,7 +22,7 @@ check: setup ## format, lint, types, layers, tests
 	.venv/bin/lint-imports --no-cache
 	$(PY) -m pytest -n auto
 
-coverage: setup ## run the tests and say what they do not reach: half as slow again
+coverage: setup ## run the tests and say what they do not reach (slower)
 	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
