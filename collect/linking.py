@@ -117,7 +117,7 @@ def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Tabl
     if "api" in spools:
         calls = yield from _calls(spools["api"], lanes.codes.pop(), lanes.values, operators, note)
     operators.clear()
-    give_back()
+    give_back(sum(len(spool) for spool in spools.values()))
     yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
 
 
@@ -183,7 +183,7 @@ def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> 
     lanes = Lanes(list(spools.values()), ("process", "device", "stream")).codes
     orders, cuts = _blocks(lanes, list(spools.values()))
     del lanes
-    give_back()
+    give_back(sum(len(spool) for spool in spools.values()))
     unlinked: Counter[str] = Counter()
     for begins, ends in pairwise(cuts):
         block = {

@@ -10,6 +10,9 @@ M_MMAP_THRESHOLD, LARGE = -3, 4 << 20
 """The option of the C library (glibc's malloc.h) and its value in bytes."""
 
 
+MANY_ROWS = 500_000
+
+
 def take_sparingly() -> None:
     """Has Arrow take memory where everything else does, and large arrays be given back as soon as they are freed.
 
@@ -21,8 +24,13 @@ def take_sparingly() -> None:
         tune(M_MMAP_THRESHOLD, LARGE)
 
 
-def give_back() -> None:
-    """Gives freed memory back to the system, where the C library can (glibc): a step's peak then is its own."""
+def give_back(rows: int) -> None:
+    """Gives freed memory back to the system after so many rows, where the C library can: a step's peak then is its own.
+
+    Nothing is done after few rows: looking through the memory of a large process takes longer than reading them.
+    """
+    if rows < MANY_ROWS:
+        return
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

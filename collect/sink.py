@@ -72,7 +72,7 @@ class Sink:
         """Links device work to host calls and operators, and writes out what is left; the notes of the trace."""
         for name in sorted(self._pending):
             self._flush(name)
-        give_back()
+        give_back(sum(self.rows.values()))
         linked = {name: spool for name, spool in self._spools.items() if name in LINKED and len(spool)}
         for name, rows in link(linked, self.note):
             self._store(name, rows)
