@@ -1,6 +1,6 @@
 PY := .venv/bin/python
 
-.PHONY: help setup test check coverage golden bench docs
+.PHONY: help setup test check golden bench docs
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -20,9 +20,6 @@ check: setup ## format, lint, types, layers, tests
 	$(PY) -m ruff check
 	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest -n auto
-
-coverage: setup ## run the tests and say what they do not reach (slower)
 	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference

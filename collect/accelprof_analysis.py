@@ -65,7 +65,6 @@ class _Reading:
         self.sums: dict[str, int | None] = {}
         self.launches = self.touching = self.incomplete = 0
         self._launch: dict[str, Any] | None = None
-        self._seen: set[int] = set()
 
     def take(self, log: Log, line: str) -> None:
         """Reads one line."""
@@ -90,9 +89,7 @@ class _Reading:
         row, self._launch = self._launch, None
         if row is None:
             return
-        if row["launch"] in self._seen:
-            log.repeated(row["launch"])
-        self._seen.add(row["launch"])
+        log.launch(row["launch"])
         self.launches += 1
         self.touching += bool(row.get("accesses"))
         self.incomplete += not {"kernel", *COLUMNS.values()} <= row.keys()

@@ -131,11 +131,8 @@ def _allocated(log: Log, found: _Metric, told: re.Match[str]) -> bool:
 def _write_launches(log: Log, found: _Metric) -> None:
     most = [0, *accumulate(sorted(found.sizes, reverse=True))]
     bound = _upper_peak(found)
-    seen: set[int] = set()
     for launch, accesses, objects, size, name in found.launches:
-        if launch in seen:
-            log.repeated(launch)
-        seen.add(launch)
+        log.launch(launch)
         known, args = _unwrapped(log, found, size, objects, min(most[min(objects, len(most) - 1)], bound)), None
         if known is None:
             args = as_json({"touched_bytes_modulo_2_32": size})

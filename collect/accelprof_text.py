@@ -11,7 +11,7 @@ from .nvprof_print import decoder_of, lines
 from .rowwise import Rowwise, as_json
 from .sink import Sink
 
-__all__ = ["MOST_OBJECTS", "MOST_TENSORS", "NUMBER", "PROCESS", "Kind", "Log", "beginning"]
+__all__ = ["MOST_OBJECTS", "NUMBER", "PROCESS", "Kind", "Log", "beginning"]
 
 NUMBER = "[0-9]{1,20}"
 PROCESS = 0
@@ -21,6 +21,7 @@ MOST_OBJECTS, MOST_TENSORS = 16_384, 65_536
 """Live objects and tensors that AccelProf looks at per launch (`MAX_NUM_MEMORY_RANGES`, `MAX_NUM_TENSOR_RANGES`)."""
 
 LONGEST = 300
+MOST_UNREAD = 100_000
 WRAPPED = 1 << 63
 FIXED_NAME = re.compile(
     r"uvm_advisor_opt\.log|(memory|tensor)_gpu(_[0-9]+)?\.txt|output\.log|.+(_app_analysis|\.time_hotness_cpu)\.log"
@@ -50,6 +51,9 @@ class Log:
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
         self.rows = Rowwise(sink)
+        self._launches: set[int] = set()
+        self._unread = 0
+        self._first_unread = ""
         self.whole = True
         """Whether every line so far was understood."""
 
@@ -68,11 +72,12 @@ class Log:
         self.sink.note("truncated", meaning, example=where[:LONGEST])
 
     def unread(self, line: str) -> None:
-        """Keeps a line that is none of the tool's in `other`."""
+        """Keeps a line that is none of the tool's in `other`, while they are not too many."""
         self.whole = False
-        self.rows.add("other", {"process": PROCESS, "kind": "line", "json": as_json({"line": line}) or "{}"})
-        meaning = "lines that the tool does not write (two processes with one file?): kept as they stand in `other`"
-        self.sink.note("unread-line", meaning, example=line[:LONGEST])
+        self._unread += 1
+        self._first_unread = self._first_unread or line[:LONGEST]
+        if self._unread <= MOST_UNREAD:
+            self.rows.add("other", {"process": PROCESS, "kind": "line", "json": as_json({"line": line}) or "{}"})
 
     def number(self, text: str) -> int | None:
         """The number; None for a counter that went below zero, which the tool prints as nearly 2^64."""
@@ -83,10 +88,12 @@ class Log:
         self.sink.note("wrapped-counter", meaning, example=text)
         return None
 
-    def repeated(self, launch: int) -> None:
-        """Notes that the launch stood in the log before."""
-        meaning = "launches that stand in the log twice (two processes with one file?): both rows are kept"
-        self.sink.note("repeated-launch", meaning, example=f"launch {launch}")
+    def launch(self, launch: int) -> None:
+        """Takes the number of a launch; notes one that stood in the log before."""
+        if launch in self._launches:
+            meaning = "launches that stand in the log twice (two processes with one file?): both rows are kept"
+            self.sink.note("repeated-launch", meaning, example=f"launch {launch}")
+        self._launches.add(launch)
 
     def charged(self, launches: int) -> None:
         """Notes the launches whose touched memory may include what a stray address was charged to."""
@@ -112,6 +119,12 @@ class Log:
     ) -> Facts:
         """Hands over what is left; the facts, with the labels that are known."""
         self.rows.finish()
+        if self._unread:
+            meaning = "lines that the tool does not write (two processes with one file?): kept as they stand in `other`"
+            self.sink.note("unread-line", meaning, count=self._unread, example=self._first_unread or None)
+        if self._unread > MOST_UNREAD:
+            meaning = f"lines that the tool does not write, beyond the first {MOST_UNREAD:,}: left out"
+            self.sink.note("unread-line-dropped", meaning, count=self._unread - MOST_UNREAD)
         self.sink.write("process", {"process": [PROCESS]})
         if FIXED_NAME.fullmatch(file.path.name):
             meaning = (

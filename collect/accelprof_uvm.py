@@ -31,15 +31,16 @@ CUT = 30
 
 FORMS = {"Mem": ("object", "managed"), "Ten": ("tensor", "tensor")}
 LABELS = {
-    "Memory": "peak_memory_bytes",
-    "Tensor": "peak_tensor_bytes",
-    "MemMalloc": "managed_allocat",
-    "MemFree": "managed_free",
-    "TenMalloc": "tensor_allocat",
-    "TenFree": "tensor_free",
-    "Op": "ops",
-    "OpGroup": "op_groups",
+    "Memory": ("", "peak_memory_bytes"),
+    "Tensor": ("", "peak_tensor_bytes"),
+    "MemMalloc": ("managed_allocations", "managed_allocated_bytes"),
+    "MemFree": ("managed_frees", "managed_freed_bytes"),
+    "TenMalloc": ("tensor_allocations", "tensor_allocated_bytes"),
+    "TenFree": ("tensor_frees", "tensor_freed_bytes"),
+    "Op": ("ops", ""),
+    "OpGroup": ("op_groups", ""),
 }
+"""What a heading's count and its bytes are called; empty where it gives none."""
 
 
 def _begins(_: TraceFile, lines: list[str]) -> bool:
@@ -71,7 +72,6 @@ class _Reading:
         self._group: dict[str, Any] | None = None
         self._launch: dict[str, Any] | None = None
         self._lists: set[str] = set()
-        self._seen: set[int] = set()
         self._known: set[tuple[str, int, int, int]] = set()
 
     def take(self, log: Log, line: str) -> None:
@@ -105,25 +105,18 @@ class _Reading:
         self._launch, self._lists = None, set()
         if row is None:
             return
-        if row["launch"] in self._seen:
-            log.repeated(row["launch"])
-        self._seen.add(row["launch"])
+        log.launch(row["launch"])
         self.launches += 1
         self.incomplete += len(lists) < len(FORMS)
         log.rows.add("launch_memory", row | (self._group or {}))
 
     def _heading(self, log: Log, told: re.Match[str]) -> bool:
-        name = LABELS.get(told[1])
-        if name is None or self._group is not None:
+        counted, sized = LABELS.get(told[1], ("", ""))
+        numbers = ((counted, told[3]), (sized, told[2] or told[4]))
+        found = {label: number for label, number in numbers if number is not None}
+        if "" in found or (counted and told[2]) or self._group is not None:  # only a peak has no count
             return False
-        if told[2] is not None:
-            self.labels[name] = log.number(told[2])
-        elif told[4] is None:
-            self.labels[name] = log.number(told[3])
-        else:
-            past = "ed" if name.endswith("t") else "d"
-            self.labels[f"{name}{'ions' if name.endswith('t') else 's'}"] = log.number(told[3])
-            self.labels[f"{name}{past}_bytes"] = log.number(told[4])
+        self.labels |= {label: log.number(number) for label, number in found.items()}
         return True
 
     def _list(self, log: Log, told: re.Match[str], line: str) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
-from .database_columns import INT, TEXT, Rows, near
+from .database_columns import INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import as_json, dictionary, is_uniform, nonzero
 from .sink import Sink
 from .sqlite import Database
@@ -144,21 +144,11 @@ class Recording:
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
-        extent = pc.min_max(values).as_py()
-        if extent["min"] is None or (extent["min"] >= -(2**31) and extent["max"] < 2**31):
-            return values
-        wrong = pc.or_(pc.less(values, -(2**31)), pc.greater_equal(values, 2**31))
-        count = pc.sum(wrong).as_py()
-        self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=count, example=column)
-        return pc.if_else(pc.fill_null(wrong, False), None, values)
+        return fitting(values, column, self.sink.note)
 
     def placed(self, values: pa.Array, what: str) -> pa.Array:
         """A device or stream, which every device operation must have: 0, and counted, where none is said."""
-        if values.null_count:
-            meaning = f"device work of no stated {what}: counted as {what} 0"
-            self.sink.note(f"no-{what}", meaning, count=values.null_count)
-            values = pc.fill_null(values, 0)
-        return values
+        return placed(values, what, self.sink.note)
 
     def write_others(self, described: Sequence[str]) -> None:
         """Copies the tables that nobody read as JSON while they are little, and counts the rest.

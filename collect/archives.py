@@ -19,8 +19,8 @@ from .zip_archive import ZIP, OpenZip
 
 __all__ = ["Listing", "Member", "address", "archive_at", "archive_in", "member_of", "weight"]
 
-MOST_MEMBERS = 10_000
-"""An archive of more files is refused: the list of a hostile one would fill the memory."""
+MOST_ENTRIES = 10_000
+"""An archive that lists more (files, folders, links) is refused: the list of a hostile one would fill the memory."""
 
 Kind = Literal["tar", "zip"]
 
@@ -128,8 +128,8 @@ def _listed(archive: Place, kind: Kind, packing: str | None, size: int, time: in
     entries = source.entries() if isinstance(source, OpenZip) else TarEntries(source)
     left_out, members, names = list[str](), list[Member](), set[str]()
     for number, entry in enumerate(entries):
-        if number == MOST_MEMBERS:
-            raise UnreadableFile(f"{archive}: the {kind} archive holds more than {MOST_MEMBERS:,} files", "unpack it")
+        if number == MOST_ENTRIES:
+            raise UnreadableFile(f"{archive}: the {kind} archive lists more than {MOST_ENTRIES:,} entries", "unpack it")
         name = entry.name.removeprefix("./")
         if entry.fault:
             left_out.append(f"{archive}!/{name}: {entry.fault}")
@@ -163,9 +163,12 @@ _last: list[tuple[Any, Source]] = []
 def _source(archive: Place, kind: Kind, packing: str | None) -> Source:
     status = archive.stat()
     key = (address(archive), status.st_size, status.st_mtime_ns, packing)
-    if not _last or _last[0][0] != key:
-        _last[:] = [(key, _open(archive, kind, packing))]
-    return _last[0][1]
+    for known, source in _last:
+        if known == key:
+            return source
+    source = _open(archive, kind, packing)
+    _last[:] = [(key, source)]  # and given from here: another thread may put its own in place of it
+    return source
 
 
 def _open(archive: Place, kind: Kind, packing: str | None) -> Source:

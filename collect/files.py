@@ -86,10 +86,16 @@ class TraceFile:
             thread.join()
 
     def members(self) -> list[Path]:
-        """The files directly in the folder, hidden ones left out, by name; none for what is a file."""
+        """The files directly in the folder, hidden ones left out, by name; none for what is a file.
+
+        Raises `Error` for a folder that may not be read.
+        """
         if not isinstance(self.path, Path) or not self.path.is_dir():
             return []
-        return sorted(p for p in self.path.iterdir() if p.is_file() and not p.name.startswith("."))
+        try:
+            return sorted(p for p in self.path.iterdir() if p.is_file() and not p.name.startswith("."))
+        except OSError as error:
+            raise Error(f"{self.path}: {error.strerror}", "check the permissions") from error
 
     def status(self) -> StatusLike:
         """Size and time of the input where it lies; of a folder the sum and the latest of its members."""
@@ -156,7 +162,7 @@ def open_file(place: Place) -> TraceFile:
     if archive is None:
         return TraceFile(place, head, packing or _way(place), _content=(place, packing))
     inside = open_file(_only(place, archive))
-    lost = archive.damage and f"{archive.kind}: {archive.damage}"
+    lost = f"{archive.kind}: {archive.damage}" if archive.damage else inside._lost  # pyright: ignore[reportPrivateUsage] - of its own class
     return TraceFile(place, inside.head, archive.kind, _lost=lost, _content=inside._content)  # pyright: ignore[reportPrivateUsage] - of its own class
 
 

@@ -12,18 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from ..store.columns import FLAWS
+from ..store.columns import NEGATIVE, NO_START, OVERFLOW, OVERLONG
+from ..store.tables import TABLES
 from .kineto_args import with_member
-from .launches import check_launches
-from .overlaps import check_overlaps
+from .launches import Launches, case
+from .overlaps import Overlaps
 
-__all__ = ["MEANINGS", "mark", "row_flaws"]
+__all__ = ["MEANINGS", "Marking", "row_flaws"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-NEGATIVE, OVERFLOW, OVERLONG, NO_START = FLAWS
 LEFT_OUT = "kept without a duration, in no sum; `args` has the recorded end"
 MEANINGS = {
     NEGATIVE: f"events that end before they start: {LEFT_OUT}",
@@ -33,8 +33,6 @@ MEANINGS = {
 }
 """What the note about each flaw says; its kind is the flaw's words joined by dashes."""
 
-EXAMPLE = 120
-"""Characters of a name that a note's example shows."""
 LONGEST_NS = 30 * 86_400 * 10**9
 FARTHEST_NS = 1 << 62
 """Unix time reaches this in 2116: a clock that shows more, or less than its negative, has overflowed."""
@@ -64,29 +62,40 @@ def row_flaws(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Tabl
     return _marked(piece, table, wrong & (end > start), OVERFLOW, note)
 
 
-def mark(work: dict[str, pa.Table], note: Callable[..., None]) -> dict[str, pa.Table]:
-    """The tables `kernel`, `copy` and `fill`, marked where other rows show a row to be wrong; notes what is unusual.
+class Marking:
+    """Marks device work where other rows show a row to be wrong; counts what is unusual over all blocks of a trace.
 
-    They are linked and sorted by process, device, stream and start. Changes `flaw`, the end and `args` of flawed rows,
-    and takes back the launch of those that carry the correlation 0 of many. Linear, but for the rows of a stream that
-    are in several tables, which are merged.
+    `first_ns` is the least start of all device work but 0, None when there is none.
     """
-    work = {name: _marked(table, name, _timeless(table, work), NO_START, note) for name, table in work.items()}
-    for name, rows in check_overlaps(work, note).items():
-        work = work | {name: _marked(work[name], name, rows, OVERLONG, note)}
-    return check_launches(work, note)
+
+    def __init__(self, first_ns: int | None, note: Callable[..., None]) -> None:
+        self._note = note
+        self._apart = first_ns is not None and first_ns >= APART_NS
+        self._overlaps, self._launches = Overlaps(), Launches()
+
+    def mark(self, work: dict[str, pa.Table]) -> dict[str, pa.Table]:
+        """The tables `kernel`, `copy` and `fill` of a block, marked: flaw, end and `args` of flawed rows are changed.
+
+        They are linked and sorted by process, device, stream and start; a block holds all work of a stream in which it
+        overlaps. Linear, but for the rows of a stream that are in several tables, which are merged.
+        """
+        if self._apart:
+            work = {name: _marked(table, name, _at_zero(table), NO_START, self._note) for name, table in work.items()}
+        for name, rows in self._overlaps.check(work).items():
+            work = work | {name: _marked(work[name], name, rows, OVERLONG, self._note)}
+        self._launches.check(work)
+        return work
+
+    def finish(self) -> None:
+        """Notes what was counted."""
+        self._overlaps.tell(self._note)
+        self._launches.tell(self._note)
 
 
-def _timeless(table: pa.Table, work: dict[str, pa.Table]) -> Bools:
-    """Which rows are at 0 although the first of all others starts long after."""
-    at_zero = table["start_ns"].to_numpy() == 0
-    if at_zero.any():
-        at_zero &= table["end_ns"].to_numpy() == 0
-    if at_zero.any():
-        starts = np.concatenate([other["start_ns"].to_numpy() for other in work.values()])
-        others = starts[starts != 0]
-        at_zero &= bool(len(others)) and int(others.min()) >= APART_NS
-    return at_zero
+def _at_zero(table: pa.Table) -> Bools:
+    """Which rows start and end at 0 and are not marked yet."""
+    at_zero = (table["start_ns"].to_numpy() == 0) & (table["end_ns"].to_numpy() == 0)
+    return at_zero & table["flaw"].is_null().to_numpy() if at_zero.any() else at_zero
 
 
 def _marked(piece: pa.Table, table: str, rows: Bools, flaw: str, note: Callable[..., None]) -> pa.Table:
@@ -98,33 +107,36 @@ def _marked(piece: pa.Table, table: str, rows: Bools, flaw: str, note: Callable[
     flawed = piece.filter(mask)
     first = flawed.slice(0, 1).to_pylist()[0]
     length = (first["end_ns"] - first["start_ns"]) if first["end_ns"] is not None else 0
-    what = " ".join(str(v)[:EXAMPLE] for v in (table, first.get("name") or first.get("kind")) if v)
     note(
         flaw.replace(" ", "-"),
         MEANINGS[flaw],
         count=count,
-        example=f"{what} at {first['start_ns']} ns, {length} ns long",
+        example=f"{case(flawed, table, pa.chunked_array([[True]]))}, {length} ns long",
     )
-    for name, values in _repaired(flawed, flaw).items():
+    for name, values in _repaired(flawed, table, flaw).items():
         piece = _with(piece, name, mask, values)
     return piece
 
 
-def _repaired(flawed: pa.Table, flaw: str) -> dict[str, pa.Array]:
+def _repaired(flawed: pa.Table, table: str, flaw: str) -> dict[str, pa.Array]:
     """What the columns of flawed rows become."""
     columns: dict[str, pa.Array] = {"end_ns": flawed["start_ns"].combine_chunks()}
-    if "flaw" in flawed.column_names:
+    if "flaw" in TABLES[table].names:
         columns["flaw"] = pa.repeat(flaw, len(flawed))
-    if "args" in flawed.column_names:
-        recorded = flawed["end_ns"].cast(pa.string())
-        given = flawed["args"].cast(pa.string())
-        given = pc.if_else(pc.equal(given, "{}"), None, given)
-        columns["args"] = with_member(given, "recorded_end_ns", recorded).cast(pa.string())
+    if "args" in TABLES[table].names:
+        given = pa.nulls(len(flawed), pa.string())
+        if "args" in flawed.column_names:
+            given = flawed["args"].cast(pa.string())
+            given = pc.if_else(pc.equal(given, "{}"), None, given)
+        told = with_member(given, "recorded_end_ns", flawed["end_ns"].cast(pa.string())).cast(pa.string())
+        columns["args"] = told.combine_chunks() if isinstance(told, pa.ChunkedArray) else told
     return columns
 
 
 def _with(piece: pa.Table, name: str, mask: pa.Array, values: pa.Array) -> pa.Table:
     """The piece with those values in the column, in order, where the mask is true; the column keeps its type."""
+    if name not in piece.column_names:
+        piece = piece.append_column(name, pa.nulls(len(piece), values.type))
     at = piece.schema.get_field_index(name)
     field = piece.schema.field(at)
     column = piece[name].combine_chunks()

@@ -22,7 +22,7 @@ from .ranks import rank_of
 from .remote import looked_up
 from .sink import Sink
 
-__all__ = ["Outcome", "known", "read", "read_all", "size_of"]
+__all__ = ["Look", "Outcome", "known", "look", "read", "read_all", "read_in", "size_of"]
 
 Heard = Callable[[int], None]
 """Is told how many bytes more were read."""
@@ -96,31 +96,38 @@ def _outcome(one: Input, archive: Path, heard: Heard | None) -> Outcome:
     if one.fault:
         return Outcome(one, None, False, one.fault)
     try:
-        look = _look(one.place)
+        found = _look(one.place)
     except Error as error:
         return Outcome(one, None, False, error, one.found and isinstance(error, UnreadableFile))
     try:
-        look.file.heard = heard
-        trace, new = _read(look, Archive(archive), one.run)
+        trace, new = read_in(found, Archive(archive), run=one.run, heard=heard)
     except Error as error:
         return Outcome(one, None, False, error)
     return Outcome(one, trace, new, None)
 
 
 @dataclass(frozen=True)
-class _Look:
-    """An input that a reader recognises."""
+class Look:
+    """An input that a reader recognises: opened and looked at once, for whatever is to be done with it."""
 
     file: TraceFile
     reader: Reader
     source: Source
 
 
-def _look(place: Place) -> _Look:
+def look(path: str | os.PathLike[str]) -> Look:
+    """Opens the file, URL or member of an archive and finds its reader.
+
+    Raises `Error` for a missing path, `UnreadableFile` for what is not a trace.
+    """
+    return _look(place_of(path))
+
+
+def _look(place: Place) -> Look:
     file = open_file(looked_up(place))
     name, reader = reader_of(file)
     status = file.status()
-    return _Look(file, reader, Source(address(place), status.st_size, status.st_mtime_ns, name, reader.VERSION))
+    return Look(file, reader, Source(address(place), status.st_size, status.st_mtime_ns, name, reader.VERSION))
 
 
 def read(
@@ -132,25 +139,30 @@ def read(
     content give the same trace. Raises `Error` for a missing path, `UnreadableFile` for what is not a trace: then
     nothing is left in the archive.
     """
-    look = _look(place_of(path))
-    look.file.heard = heard
-    return _read(look, archive, run)
+    return read_in(look(path), archive, run=run, heard=heard)
 
 
-def _read(look: _Look, archive: Archive, run: str | None) -> tuple[Trace, bool]:
-    there = archive.find(look.source)
-    trace, new = (there, False) if there is not None else _into(archive, look, run)
-    rank, rank_from = rank_of(trace, look.source.path)
-    archive.remember(Membership(trace.id, look.source, run, rank, rank_from))
+def read_in(found: Look, archive: Archive, *, run: str | None = None, heard: Heard | None = None) -> tuple[Trace, bool]:
+    """Reads what was looked at into the archive, as `read` does."""
+    found.file.heard = heard
+    there = known(found, archive)
+    trace, new = (there, False) if there is not None else _into(archive, found, run)
+    rank, rank_from = rank_of(trace, found.source.path)
+    archive.remember(Membership(trace.id, found.source, run, rank, rank_from))
     return trace, new
 
 
-def _into(archive: Archive, look: _Look, run: str | None) -> tuple[Trace, bool]:
-    file = look.file
+def known(found: Look, archive: Archive) -> Trace | None:
+    """The trace that reading it into that archive would give without reading it."""
+    return archive.find(found.source)
+
+
+def _into(archive: Archive, found: Look, run: str | None) -> tuple[Trace, bool]:
+    file = found.file
     take_sparingly()
     with archive.stage() as staging:
         sink = Sink(staging)
-        facts = look.reader.read(file, sink)
+        facts = found.reader.read(file, sink)
         if file.damage:
             sink.note("truncated", "the file ends early: events after that point are missing", example=file.damage)
         if not any(TABLES[t].kind is Kind.EVENT for t in sink.rows):
@@ -159,9 +171,4 @@ def _into(archive: Archive, look: _Look, run: str | None) -> tuple[Trace, bool]:
             sink.note("no-events", "the file is a trace but holds no event")
         notes = sink.finish()
         new = not archive.holds(file.sha256)
-        return archive.commit(staging, id=file.sha256, source=look.source, facts=facts, notes=notes, run=run), new
-
-
-def known(path: str | os.PathLike[str], archive: Archive) -> Trace | None:
-    """The trace that reading the file into that archive would give without reading it; raises as `read` does."""
-    return archive.find(_look(place_of(path)).source)
+        return archive.commit(staging, id=file.sha256, source=found.source, facts=facts, notes=notes, run=run), new

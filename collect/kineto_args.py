@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["in_object", "with_member"]
+__all__ = ["with_member"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Texts: TypeAlias = pa.Array | pa.ChunkedArray
@@ -30,11 +30,6 @@ def with_member(args: Texts, key: str, texts: Texts) -> Texts:
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing[indices]), values.fill_null(""))
 
 
-def in_object(key: str, args: Texts) -> pa.Array:
-    """Objects whose only member is the given one; null where that is null."""
-    return _joined(f'{{"{key}": ', _plain(args), "}")
-
-
 def _with_member(args: pa.Array, key: str, texts: pa.Array) -> pa.Array:
     member = _joined(f'"{key}": ', texts, "}")
     open_ended = pc.binary_slice(args.cast(pa.binary()), 0, -1).cast(pa.string())
@@ -55,11 +50,6 @@ def _scalar(text: str) -> pa.Scalar:
 def _encoded(column: Texts) -> pa.DictionaryArray:
     whole = _whole(column)
     return whole if isinstance(whole, pa.DictionaryArray) else whole.dictionary_encode()
-
-
-def _plain(column: Texts) -> pa.Array:
-    whole = _whole(column)
-    return whole.dictionary_decode() if isinstance(whole, pa.DictionaryArray) else whole
 
 
 def _whole(column: Texts) -> pa.Array:

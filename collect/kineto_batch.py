@@ -20,7 +20,7 @@ __all__ = ["Batch", "Rows"]
 
 ROWS = 16_384
 """Events of a kind that are read before they are written."""
-SPANS = 512
+MOST_SPANS = 512
 LEFT = 1 << 20
 STRINGS = 1 << 16
 ARENA = 4 << 20
@@ -46,6 +46,7 @@ class Batch:
         self._sizes = {"strings": STRINGS, "arena": ARENA, "left": LEFT}
         self._ids: dict[tuple[str, bool], int] = {}
         self._fixed: dict[int, str] = {}
+        self._broken: list[int] = []
         self._texts: pa.Array | None = None
         self.scan = self._new_scan()
         self._forget_strings()
@@ -66,17 +67,17 @@ class Batch:
         return Kind(int(self.scan.at[layout.FULL_KIND]))
 
     def empty(self) -> None:
-        """Forgets the events; strings stay, until they take half of their room.
-
-        The counts of spans and the position are the scanner's own: they are lost then.
-        """
+        """Forgets the events; strings stay, until they take half of their room."""
         self.scan.counts[:] = 0
         count = self.scan.strings.used[0]
         if count > self._sizes["strings"] // 2 or self.scan.strings.starts[count] > self._sizes["arena"] // 2:
             self._forget_strings()
 
     def grow(self) -> None:
-        """Doubles all room: for an event that does not fit an empty batch."""
+        """Doubles all room: for an event that does not fit an empty batch.
+
+        The count of spans and the position, which are the scanner's own, are lost then.
+        """
         self._sizes = {name: 2 * size for name, size in self._sizes.items()}
         first = self.scan.at[[layout.TIMED, layout.FIRST_TIME]]
         self.scan = self._new_scan()
@@ -131,6 +132,12 @@ class Batch:
         """Makes room for more events of that kind; those that were there are lost."""
         self.scan.counts[kind] = 0
 
+    def count_broken(self, ids: Ints) -> None:
+        """Notes how many of the rows with these arguments have some that are not UTF-8."""
+        count = int(np.isin(ids, self._broken).sum()) if self._broken else 0
+        if count:
+            self._note("invalid-utf8", count, "arguments of an event")
+
     def texts(self) -> pa.Array:
         """All strings by id."""
         count = int(self.scan.strings.used[0])
@@ -150,14 +157,15 @@ class Batch:
         good = pc.if_else(pa.array(marked), pa.scalar(b""), raw).cast(pa.string())
         for i in np.flatnonzero(marked).tolist():
             if i not in self._fixed:
-                self._fixed[i] = self._unescaped(raw[i].as_py(), int(s.marks[i]))
+                self._fixed[i] = self._read_string(i, raw[i].as_py())
         return pc.replace_with_mask(good, pa.array(marked), pa.array(self._fixed.values(), pa.string()))
 
-    def _unescaped(self, raw: bytes, marks: int) -> str:
-        if marks & RAW:
+    def _read_string(self, i: int, raw: bytes) -> str:
+        """The string of that id; counts a name that is not UTF-8, and remembers JSON text that is not."""
+        if self.scan.strings.marks[i] & RAW:
             text = raw.decode(errors="replace")
-            if "\ufffd" in text:
-                self._note("invalid-utf8", 1, text[:80])
+            if text.encode() != raw:
+                self._broken.append(i)
             return text
         text, faults = load(b'"' + raw + b'"')
         if "invalid-utf8" in faults:
@@ -210,7 +218,7 @@ class Batch:
             columns=PLACES,
             room=ROWS,
             left=np.empty(self._sizes["left"], np.uint8),
-            spans=np.empty((SPANS, 3), np.int64),
+            spans=np.empty((MOST_SPANS, 3), np.int64),
             at=np.zeros(8, np.int64),
             kinds=np.zeros(ids, np.int8),
             roles=np.array([ROLE_OF.get(key, -1) for key in KEYS], np.int8),
@@ -227,7 +235,7 @@ class Batch:
         strings = self.scan.strings
         strings.slots[:], strings.used[:], strings.starts[0] = 0, 0, 0
         self.scan.kinds[:] = 0
-        self._ids, self._fixed, self._texts = {}, {}, None
+        self._ids, self._fixed, self._broken, self._texts = {}, {}, [], None
         for i, key in enumerate(KEYS):
             if self._intern(key) != i:
                 raise AssertionError(f"{key} stands twice in the vocabulary")
@@ -284,9 +292,11 @@ class Rows:
         return self._coded(self.values(column), self.has(column) if column == layout.CAT else None)
 
     def leftovers(self) -> pa.DictionaryArray:
-        """The column `args`."""
+        """The column `args`. Ask once: what is not UTF-8 in it is counted."""
         ids = self.values(layout.LEFT)
-        return self._coded(ids, ids >= 0)
+        coded = self._coded(ids, ids >= 0)
+        self._batch.count_broken(ids)
+        return coded
 
     def _coded(self, ids: Ints, there: Bools | None) -> pa.DictionaryArray:
         codes = pa.array(ids.astype(np.int32), mask=None if there is None else ~there)

@@ -3,6 +3,8 @@
 Newer events carry the address and what the allocator holds in total, older ones only the change in bytes.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from . import kineto_layout as layout
-from .kineto_args import in_object, with_member
+from .kineto_args import with_member
 from .kineto_batch import Rows
 from .kineto_process import Lanes, Processes
 from .kineto_vocabulary import Role
@@ -21,9 +23,59 @@ __all__ = ["Lifetimes"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 HOST = 0
 """`Device Type` of host memory; the others (1 CUDA, 6 HIP, ...) are devices."""
-KEYS = ("pid", "type", "device", "address")
+WORDS = pa.array(["", '{"allocation": ', '{"release": ', ', "release": '])
+NO_WORD, ALLOCATION, RELEASE, AND_RELEASE = range(4)
+
+
+@dataclass(frozen=True)
+class _Events:
+    """Memory events as columns of one length; NOTHING where a number is missing."""
+
+    pid: Ints
+    type: Ints
+    device: Ints
+    address: Ints
+    time: Ints
+    thread: Ints
+    bytes: Ints
+    args: pa.StringArray
+
+    def __len__(self) -> int:
+        return len(self.pid)
+
+    def taken(self, which: Ints) -> "_Events":
+        """Those of the events."""
+        return self._each(lambda name: _taken(getattr(self, name), which))
+
+    def after(self, earlier: "_Events") -> "_Events":
+        """The earlier events, then these."""
+        return self._each(lambda name: _joined(getattr(earlier, name), getattr(self, name)))
+
+    @staticmethod
+    def _each(column: Callable[[str], Any]) -> "_Events":
+        return _Events(**{field.name: column(field.name) for field in fields(_Events)})
+
+    def by_address(self) -> "_Events":
+        """In the order of process, device and address, those of one address by time."""
+        keys = [self.address, self.device, self.type, self.pid]
+        keys = [key for key in keys if len(key) and (key != key[0]).any()]
+        if (self.time[1:] < self.time[:-1]).any():
+            keys.insert(0, self.time)
+        return self.taken(np.lexsort(keys)) if keys else self
+
+    def same_as_next(self) -> Bools:
+        """Which of the sorted events are of the address of the one after them."""
+        same = np.zeros(len(self), bool)
+        keys = (self.address, self.device, self.type, self.pid)
+        same[:-1] = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+        return same
+
+    def devices(self) -> pa.Array:
+        """The device of each; null for host memory."""
+        return pa.array(self.device, mask=(self.type == HOST) | (self.device < 0)).cast(pa.int32())
 
 
 class Lifetimes:
@@ -31,101 +83,100 @@ class Lifetimes:
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._open: pa.Table | None = None
+        self._open: _Events | None = None
 
     def add(self, rows: Rows, thread: Ints, lanes: Lanes) -> None:
         """Writes the totals as counters, and the lives that end within the batch."""
-        table = pa.table(
-            {
-                "pid": lanes.pid,
-                "type": rows.numbers(Role.DEVICE_TYPE),
-                "device": rows.numbers(Role.DEVICE),
-                "address": rows.numbers(Role.ADDRESS),
-                "time": rows.values(layout.TS),
-                "thread": thread,
-                "bytes": rows.numbers(Role.BYTES),
-                "args": rows.leftovers().dictionary_decode(),
-            }
+        events = _Events(
+            pid=lanes.pid,
+            type=rows.numbers(Role.DEVICE_TYPE),
+            device=rows.numbers(Role.DEVICE),
+            address=rows.numbers(Role.ADDRESS),
+            time=rows.values(layout.TS),
+            thread=thread,
+            bytes=rows.numbers(Role.BYTES),
+            args=rows.leftovers().dictionary_decode(),
         )
-        self._counters(table, "memory allocated", rows.numbers(Role.ALLOCATED), lanes)
-        self._counters(table, "memory reserved", rows.numbers(Role.RESERVED), lanes)
         addressed = rows.has_role(Role.ADDRESS)
-        change = np.where(addressed, NOTHING, table["bytes"].to_numpy())
-        self._counters(table, "memory change", change, lanes)
-        new = table.filter(pa.array(addressed))
-        self._open = self._pair(pa.concat_tables([self._open, new] if self._open else [new]), last=False)
+        self._counters(events, "memory allocated", rows.numbers(Role.ALLOCATED), lanes)
+        self._counters(events, "memory reserved", rows.numbers(Role.RESERVED), lanes)
+        self._counters(events, "memory change", np.where(addressed, NOTHING, events.bytes), lanes)
+        new = events if addressed.all() else events.taken(np.flatnonzero(addressed))
+        self._open = self._pair(new.after(self._open) if self._open else new, last=False)
 
     def finish(self) -> None:
         """Writes the allocations that were never released."""
         if self._open:
             self._pair(self._open, last=True)
 
-    def _counters(self, table: pa.Table, name: str, values: Ints, lanes: Lanes) -> None:
+    def _counters(self, events: _Events, name: str, values: Ints, lanes: Lanes) -> None:
         there = values != NOTHING
-        if there.any():
-            device = _device(table).filter(pa.array(there))
+        if not there.all():
+            which = np.flatnonzero(there)
+            events, values, lanes = events.taken(which), values[which], Lanes(lanes.pid[which], lanes.rank[which])
+        if len(values):
             columns = {
-                "device": device,
+                "device": events.devices(),
                 "name": name,
-                "time_ns": table["time"].filter(pa.array(there)),
-                "value": values[there].astype(np.float64),
+                "time_ns": events.time,
+                "value": values.astype(np.float64),
                 "unit": "bytes",
             }
-            self._processes.write_host("counter", columns, Lanes(lanes.pid[there], lanes.rank[there]))
+            self._processes.write_host("counter", columns, lanes)
 
-    def _pair(self, table: pa.Table, *, last: bool) -> pa.Table:
+    def _pair(self, events: _Events, *, last: bool) -> _Events:
         """Writes the lives that are complete; the allocations that a later release may still belong to."""
-        columns = [table[key].to_numpy() for key in KEYS]
-        order = np.lexsort((table["time"].to_numpy(), *reversed(columns)))
-        table = table.take(pa.array(order)).combine_chunks()
-        columns = [column[order] for column in columns]
-        size = table["bytes"].to_numpy()
-        following = np.zeros(len(size), bool)  # the next row is of the same address
-        following[:-1] = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
-        ended = np.zeros(len(size), bool)
-        ended[:-1] = following[:-1] & (size[:-1] >= 0) & (size[1:] < 0)
-        ends = np.zeros(len(size), bool)
+        events = events.by_address()
+        following = events.same_as_next()
+        born = events.bytes >= 0
+        ended = np.zeros(len(events), bool)
+        ended[:-1] = following[:-1] & born[:-1] & ~born[1:]
+        ends = np.zeros(len(events), bool)
         ends[1:] = ended[:-1]
-        waits = (size >= 0) & ~following & (not last)
-        self._write(table, np.flatnonzero(~ends & ~waits), ended, size)
-        return table.filter(pa.array(waits))
+        waits = born & ~following & (not last)
+        self._write(events, np.flatnonzero(~ends & ~waits), ended)
+        return events.taken(np.flatnonzero(waits))
 
-    def _write(self, table: pa.Table, chosen: Ints, ended: npt.NDArray[np.bool_], size: Ints) -> None:
+    def _write(self, events: _Events, chosen: Ints, ended: Bools) -> None:
         if not len(chosen):
             return
-        rows = table.take(pa.array(chosen))
-        released = size[chosen] < 0  # without its allocation, which came before the recording
-        pairs = ended[chosen]
-        after = table.take(pa.array(np.where(pairs, chosen + 1, 0), mask=~pairs))
-        time = rows["time"].to_numpy()
+        rows, pairs = events.taken(chosen), ended[chosen]
+        released = rows.bytes < 0  # without its allocation, which came before the recording
+        after = chosen + pairs
         columns = {
-            "device": _device(rows),
+            "device": rows.devices(),
             "kind": "tensor",
-            "address": rows["address"],
-            "bytes": np.abs(size[chosen]),
-            "birth_ns": pa.array(time, mask=released),
-            "death_ns": pc.if_else(pa.array(released), rows["time"], after["time"]),
-            "thread": pa.array(rows["thread"].to_numpy(), mask=rows["thread"].to_numpy() == NOTHING),
-            "args": _both(rows, after, released),
+            "address": rows.address,
+            "bytes": np.abs(rows.bytes),
+            "birth_ns": pa.array(rows.time, mask=released),
+            "death_ns": pa.array(events.time[after], mask=~pairs & ~released),
+            "thread": pa.array(rows.thread, mask=rows.thread == NOTHING),
+            "args": _both(rows, events.args.take(pa.array(after, mask=~pairs)), events.thread[after], released, pairs),
         }
-        self._processes.write_host("allocation", columns, Lanes.of(rows["pid"].to_numpy()))
+        self._processes.write_host("allocation", columns, Lanes.of(rows.pid))
 
 
-def _device(table: pa.Table) -> pa.Array:
-    device = table["device"].to_numpy()
-    return pa.array(device, mask=(table["type"].to_numpy() == HOST) | (device < 0)).cast(pa.int32())
+def _taken(column: Any, which: Ints) -> Any:
+    return column.take(pa.array(which)) if isinstance(column, pa.Array) else column[which]
 
 
-def _both(rows: pa.Table, after: pa.Table, released: npt.NDArray[np.bool_]) -> pa.Array:
-    """What the two events said besides, as `{"allocation": ..., "release": ...}`."""
-    nothing = pa.nulls(len(rows), pa.string())
-    first, second = rows["args"].combine_chunks(), after["args"].combine_chunks()
-    elsewhere = pc.not_equal(after["thread"], rows["thread"]).combine_chunks()
-    thread = pc.if_else(elsewhere, after["thread"].combine_chunks().cast(pa.string()), nothing)
-    second = with_member(second, "tid", thread)
-    swapped = pa.array(released)
-    birth = in_object("allocation", pc.if_else(swapped, nothing, first))
-    return pc.coalesce(
-        with_member(birth, "release", pc.if_else(swapped, nothing, second)),
-        in_object("release", pc.if_else(swapped, first, nothing)),
-    )
+def _joined(first: Any, second: Any) -> Any:
+    return pa.concat_arrays([first, second]) if isinstance(first, pa.Array) else np.concatenate([first, second])
+
+
+def _both(rows: _Events, release: pa.Array, thread: Ints, released: Bools, pairs: Bools) -> pa.Array:
+    """What the two events said besides, as `{"allocation": ..., "release": ...}`.
+
+    `release` and `thread` are what the second events of `pairs` say; rows that are `released` are a release themselves.
+    """
+    elsewhere = pairs & (thread != rows.thread) & (thread != NOTHING)
+    if elsewhere.any():
+        text = pa.array(np.where(elsewhere, thread, 0), mask=~elsewhere).cast(pa.string())
+        release = with_member(release, "tid", text).cast(pa.string())
+    first = rows.args.is_valid().to_numpy(zero_copy_only=False)
+    second = release.is_valid().to_numpy(zero_copy_only=False)
+    begin = WORDS.take(pa.array(np.where(first & ~released, ALLOCATION, RELEASE)))
+    between = WORDS.take(pa.array(np.where(first & second, AND_RELEASE, NO_WORD)))
+    parts = (begin, pc.fill_null(rows.args, ""), between, pc.fill_null(release, ""))
+    joined = pc.binary_join_element_wise(*parts, pa.scalar("}"), pa.scalar(""))
+    return joined if (first | second).all() else pc.if_else(pa.array(first | second), joined, None)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ class Processes:
         if not self.hosts:
             self.hosts.update({pid: count for pid, count in self._weak.items() if pid not in self._work})
         owners = self._owners()
-        ranked = {rank: pid for pid, rank in self.ranks.items() if pid in self.hosts and rank is not None}
+        ranked = self._by_rank()
         used = set(self.hosts)
         for held in self._held.values():
             known = owners if held.work else owners | {pid: pid for pid in self.hosts}
@@ -156,19 +157,24 @@ class Processes:
             for pid, rank in np.unique(np.stack([lanes.pid[there], lanes.rank[there]]), axis=1).T.tolist():
                 self.ranks[pid] = rank if self.ranks.get(pid, rank) == rank else None
 
+    def _by_rank(self) -> dict[int, int]:
+        """The process of each rank that a process alone names."""
+        return {rank: pid for pid, rank in self.ranks.items() if pid in self.hosts and rank is not None}
+
     def _owners(self) -> dict[int, int]:
         """The process of each lane of device work that is not the main one's."""
         labels = {label: pid for pid in sorted(self.hosts) if (label := self._label(pid))}
-        ranked = {rank: pid for pid, rank in self.ranks.items() if pid in self.hosts}
+        ranked = self._by_rank()
+        ids = cache(self._ids)
         owners: dict[int, int] = {}
         for pid in sorted(self._work):
             rank, label = self.ranks.get(pid), self._label(pid)
             if not self.hosts and rank is not None:
                 owners[pid] = pid
-            elif rank in ranked:
+            elif rank is not None and rank in ranked:
                 owners[pid] = ranked[rank]
             elif len(self.hosts) > 1:
-                owners[pid] = labels[label] if label in labels else self._most_calls(pid)
+                owners[pid] = labels[label] if label in labels else self._most_calls(pid, *ids())
         return owners
 
     def _label(self, pid: int) -> str:
@@ -176,14 +182,20 @@ class Processes:
         found = LABEL.match(self.names.get(pid, ""))
         return found[1] if found else ""
 
-    def _most_calls(self, lane: int) -> int:
-        """The process whose calls share the most correlations with the work of the lane."""
+    def _ids(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Lane and correlation of all device work that has one, process and correlation of all calls."""
         work = [held.rows for held in self._held.values() if held.work and "correlation" in held.rows.columns]
-        wanted = np.concatenate([rows.numbers("correlation")[rows.numbers("pid") == lane] for rows in work])
-        wanted = np.unique(wanted[wanted != NOTHING])
-        calls = self.sink.spool("api")
+        lane, wanted = (
+            np.concatenate([np.zeros(0, np.int64), *(rows.numbers(column) for rows in work)])
+            for column in ("pid", "correlation")
+        )
+        calls, known = self.sink.spool("api"), wanted != NOTHING
+        return lane[known], wanted[known], calls.numbers("process"), calls.numbers("correlation")
+
+    def _most_calls(self, pid: int, lane: Ints, wanted: Ints, process: Ints, correlation: Ints) -> int:
+        """The process whose calls share the most correlations with the work of the lane of that pid."""
         shared: Counter[int] = Counter()
-        _count(shared, calls.numbers("process")[np.isin(calls.numbers("correlation"), wanted)])
+        _count(shared, process[np.isin(correlation, np.unique(wanted[lane == pid]))])
         return min(shared, key=lambda pid: (-shared[pid], pid), default=self.main)
 
 

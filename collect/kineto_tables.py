@@ -21,7 +21,7 @@ from .kineto_batch import Batch, Rows
 from .kineto_collectives import collective_columns
 from .kineto_memory import Lifetimes
 from .kineto_process import Columns, Lanes, Processes
-from .kineto_record import lane_number
+from .kineto_record import LARGEST_DEVICE, lane_number
 from .kineto_vocabulary import RANGES, Kind, Role
 from .spool import NOTHING
 
@@ -30,7 +30,6 @@ __all__ = ["Tables"]
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-LARGEST_DEVICE = 1 << 16
 PID_TEXT, TID_TEXT = layout.PID_TEXT.bit_length() - 1, layout.TID_TEXT.bit_length() - 1
 COPY_NAME = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
 COPY_NAME_ROCM = re.compile(r"Copy(Host|Device)To(Host|Device)")
@@ -99,7 +98,6 @@ class Tables:
         columns = {
             **self._host_span(rows),
             "name": rows.texts(layout.NAME),
-            "id": np.zeros(len(rows), np.int64),
             "external": rows.ints(Role.EXTERNAL),
             "sequence": rows.ints(Role.SEQUENCE),
             # On a forward operator the profiler writes 0, which is no thread.
@@ -140,18 +138,19 @@ class Tables:
             "shared_bytes": rows.ints(Role.SHARED),
         }
         self._processes.write_device("kernel", columns, self._lanes_of(rows))
-        collectives = rows.where(rows.has_role(Role.COLLECTIVE))
+        told = rows.has_role(Role.COLLECTIVE)
+        collectives = rows.where(told)
         if collectives:
-            self._collective(collectives)
+            self._collective(collectives, columns["args"].filter(pa.array(told)).to_pylist())
 
-    def _collective(self, rows: Rows) -> None:
+    def _collective(self, rows: Rows, args: list[str | None]) -> None:
         columns = {
             "device": rows.numbers(Role.DEVICE).astype(np.int32),
             "stream": rows.numbers(Role.STREAM),
             **_span(rows),
             "name": rows.texts(layout.NAME),
             "correlation": rows.ints(Role.CORRELATION),
-            **collective_columns(rows.leftovers().to_pylist()),
+            **collective_columns(args),
         }
         self._processes.write_device("collective", columns, self._lanes_of(rows))
 

@@ -19,7 +19,6 @@ __all__ = [
     "COLUMNS",
     "DEVICE_KINDS",
     "HOLDS",
-    "HOST_KINDS",
     "KEYS",
     "MARKS_OF_KINETO",
     "NEEDS",
@@ -158,9 +157,6 @@ RANGES: Mapping[Kind, str] = MappingProxyType(
 
 DEVICE_KINDS = (Kind.KERNEL, Kind.COPY, Kind.FILL)
 """Device work: the process is not in the event, since its pid is the device."""
-
-HOST_KINDS = (Kind.RUNTIME, Kind.DRIVER, Kind.OP, Kind.PYTHON, Kind.SPAN)
-"""Events that happen on the host, in the process that their pid names."""
 
 ROLE_OF: Mapping[str, Role] = MappingProxyType(
     {

@@ -1,6 +1,7 @@
 """What the launches of device work are worth: clocks that disagree, ids that several share, graphs seen as one row."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,17 +10,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from ..store.columns import FLAWS
+from ..store.columns import NO_START
 
-__all__ = ["check_calls", "check_launches"]
+__all__ = ["Launches", "case", "check_calls", "check_shared", "note_zero"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-NO_START = FLAWS[-1]
-LAUNCH = ("launch", "launch_ns", "launch_thread", "op")
-"""Columns that a row without a launch of its own has null."""
+EXAMPLE = 120
+"""Characters of a name that a note's example shows."""
 DENSE = 8
 """Correlations are counted in an array if their range is at most so many times their number."""
 GRAPH_LAUNCH = r"(?i)^\W*(cuda|hip|cu)graph_?launch|graph_?exec(ution)?\b"
@@ -27,16 +27,98 @@ MOST_AS_ONE = 0.9
 """Share of the kernel time in rows that each stand for a whole graph, from which on kernels tell nothing."""
 
 
-def check_launches(work: dict[str, pa.Table], note: Callable[..., None]) -> dict[str, pa.Table]:
-    """Notes what makes launches unreliable; the tables, without launches where the correlation 0 stands for none."""
-    work = {name: _without_zero(table, name, note) for name, table in work.items()}
-    for name, table in work.items():
-        _before_launch(table, name, note)
-    if "kernel" in work:
-        _shared_launches(work["kernel"], note)
-        _no_time_at_all(work["kernel"], note)
-        _graph_as_one(work["kernel"], note)
-    return work
+class Launches:
+    """What makes the launches of device work unreliable, counted over the blocks of a trace."""
+
+    def __init__(self) -> None:
+        self._early: dict[str, _Early] = {}
+        self._empty = 0
+        self._empty_case = ""
+        self._graphs = 0
+        self._graph_name = ""
+        self._graph_ns = self._kernel_ns = 0
+
+    def check(self, work: dict[str, pa.Table]) -> None:
+        """Counts what stands in a block: tables that are linked, with their flaws marked."""
+        for name, table in work.items():
+            self._before_launch(table, name)
+        if "kernel" in work:
+            self._no_time_at_all(work["kernel"])
+            self._graph_as_one(work["kernel"])
+
+    def tell(self, note: Callable[..., None]) -> None:
+        """Notes what was counted."""
+        for early in self._early.values():
+            note(
+                "before-launch",
+                "work that starts before the call that launched it: the clocks of host and device disagree",
+                count=early.count,
+                example=f"{early.case}, {early.worst_ns} ns before its launch",
+            )
+        if self._empty:
+            note(
+                "zero-duration",
+                "kernels of 0 ns, shorter than a step of the recorder's clock: counted, but they add nothing to any "
+                "time",
+                count=self._empty,
+                example=self._empty_case,
+            )
+        share = self._graph_ns / (self._kernel_ns or 1)
+        if share > MOST_AS_ONE:
+            note(
+                "graph-as-one",
+                "rows that stand for a whole graph: the kernels within are not recorded, nor is the idle time among "
+                "them",
+                count=self._graphs,
+                example=f"{self._graph_name}: {share:.0%} of the kernel time",
+            )
+
+    def _before_launch(self, table: pa.Table, name: str) -> None:
+        launch = table["launch_ns"]
+        if launch.null_count == len(launch):
+            return
+        early = pc.subtract(launch, table["start_ns"])
+        if table["flaw"].null_count < len(table):
+            early = pc.if_else(pc.equal(pc.fill_null(table["flaw"], ""), NO_START), None, early)
+        count = pc.sum(pc.greater(early, 0)).as_py() or 0
+        if not count:
+            return
+        worst = pc.max(early).as_py()
+        before = self._early.get(name)
+        if before is None or worst > before.worst_ns:
+            found = _Early(count, worst, case(table, name, pc.equal(early, pa.scalar(worst))))
+        else:
+            found = before
+        self._early[name] = replace(found, count=count + (before.count if before else 0))
+
+    def _no_time_at_all(self, kernel: pa.Table) -> None:
+        empty = pc.and_(pc.equal(kernel["start_ns"], kernel["end_ns"]), pc.is_null(kernel["flaw"]))
+        count = pc.sum(empty).as_py() or 0
+        if count and not self._empty:
+            self._empty_case = case(kernel, "kernel", empty)
+        self._empty += count
+
+    def _graph_as_one(self, kernel: pa.Table) -> None:
+        length = pc.subtract(kernel["end_ns"], kernel["start_ns"])
+        self._kernel_ns += pc.sum(length).as_py() or 0
+        names = pc.unique(kernel["name"].combine_chunks())
+        names = (names.dictionary.take(names.indices) if pa.types.is_dictionary(names.type) else names).drop_null()
+        names = names.filter(pc.match_substring_regex(names, GRAPH_LAUNCH))
+        if not len(names):
+            return
+        whole = pc.is_in(kernel["name"].cast(pa.string()), value_set=names)
+        self._graphs += pc.sum(whole).as_py()
+        self._graph_name = self._graph_name or names[0].as_py()[:EXAMPLE]
+        self._graph_ns += pc.sum(length.filter(whole)).as_py() or 0
+
+
+@dataclass(frozen=True)
+class _Early:
+    """Work of a table that starts before its launch: how many rows, by how much at most, and which that is."""
+
+    count: int
+    worst_ns: int
+    case: str
 
 
 def check_calls(process: Ints, correlation: Ints, start: Ints, end: Ints, note: Callable[..., None]) -> None:
@@ -61,58 +143,32 @@ def check_calls(process: Ints, correlation: Ints, start: Ints, end: Ints, note: 
         )
 
 
-def _without_zero(table: pa.Table, name: str, note: Callable[..., None]) -> pa.Table:
-    """0 is what profilers write for "no correlation": where several rows have it, no call with that id caused them."""
-    zero = pc.equal(table["correlation"], 0)
-    count = pc.sum(zero).as_py() or 0
-    if count < 2:
-        return table
+def note_zero(name: str, count: int, first: pa.Table, note: Callable[..., None]) -> None:
+    """Notes rows with the correlation 0, which is what profilers write for "no correlation"; `first` is one of them."""
     note(
         "zero-correlation",
         "work with the correlation 0, which says none: no launch is known for it",
         count=count,
-        example=_case(table, name, zero),
+        example=case(first, name, pa.chunked_array([[True]])),
     )
-    for column in LAUNCH:
-        at = table.schema.get_field_index(column)
-        table = table.set_column(at, table.schema.field(at), pc.if_else(pc.fill_null(zero, False), None, table[column]))
-    return table
 
 
-def _before_launch(table: pa.Table, name: str, note: Callable[..., None]) -> None:
-    launch = table["launch_ns"]
-    if launch.null_count == len(launch):
-        return
-    early = pc.subtract(launch, table["start_ns"])
-    if table["flaw"].null_count < len(table):
-        early = pc.if_else(pc.equal(pc.fill_null(table["flaw"], ""), NO_START), None, early)
-    count = pc.sum(pc.greater(early, 0)).as_py() or 0
-    if count:
-        worst = pc.max(early)
-        note(
-            "before-launch",
-            "work that starts before the call that launched it: the clocks of host and device disagree",
-            count=count,
-            example=f"{_case(table, name, pc.equal(early, worst))}, {worst.as_py()} ns before its launch",
-        )
+def check_shared(process: Ints, correlation: Ints, device: Ints, note: Callable[..., None], *, linked: bool) -> None:
+    """Notes kernels of one call: a graph, whether the source says so or not; on several devices, two calls.
 
-
-def _shared_launches(kernel: pa.Table, note: Callable[..., None]) -> None:
-    """Several kernels of one call: a graph, whether the source says so or not; on several devices, two calls.
-
-    Without a launch that is known, one correlation of all kernels is no sign of one call: the recorder set none.
+    0 is no correlation. Unless some launch is known (`linked`), one correlation of all kernels is no sign of one call:
+    the recorder set none.
     """
-    if kernel["launch"].null_count == len(kernel) and pc.count_distinct(kernel["correlation"], "all").as_py() == 1:
+    if not linked and len(correlation) and (correlation == correlation[0]).all():
         return
-    process, correlation = kernel["process"].to_numpy(), pc.fill_null(kernel["correlation"], 0).to_numpy()
+    by_process = np.argsort(process, kind="stable") if (process[1:] < process[:-1]).any() else slice(None)
+    process, correlation, device = process[by_process], correlation[by_process], device[by_process]
     at = np.flatnonzero(_repeated(process, correlation))
     if not len(at):
         return
-    device = kernel["device"].to_numpy()[at]
-    order = np.lexsort((device, correlation[at], process[at]))
-    at, device = at[order], device[order]
-    group = np.r_[True, (correlation[at][1:] != correlation[at][:-1]) | (process[at][1:] != process[at][:-1])]
-    begins = np.flatnonzero(group)
+    at = at[np.lexsort((device[at], correlation[at], process[at]))]
+    process, correlation, device = process[at], correlation[at], device[at]
+    begins = np.flatnonzero(np.r_[True, (correlation[1:] != correlation[:-1]) | (process[1:] != process[:-1])])
     sizes = np.diff(np.r_[begins, len(at)])
     spread = np.maximum.reduceat(device, begins) != np.minimum.reduceat(device, begins)
     largest = begins[int(np.argmax(sizes))]
@@ -120,7 +176,7 @@ def _shared_launches(kernel: pa.Table, note: Callable[..., None]) -> None:
         "shared-launch",
         "kernels that one launch started, as the replay of a graph does: they share its time and its operator",
         count=len(at),
-        example=f"{len(begins)} launches; correlation {correlation[at[largest]]} started {sizes.max()} kernels",
+        example=f"{len(begins)} launches; correlation {correlation[largest]} started {sizes.max()} kernels",
     )
     if spread.any():
         one = begins[int(np.flatnonzero(spread)[0])]
@@ -128,7 +184,7 @@ def _shared_launches(kernel: pa.Table, note: Callable[..., None]) -> None:
             "duplicate-correlation",
             "kernels on several devices with one id, which must be of several calls: linked to the first of them",
             count=int(sizes[spread].sum()),
-            example=f"correlation {correlation[at[one]]} of process {process[at[one]]} on several devices",
+            example=f"correlation {correlation[one]} of process {process[one]} on several devices",
         )
 
 
@@ -150,38 +206,8 @@ def _repeated(process: Ints, correlation: Ints) -> Bools:
     return repeated
 
 
-def _no_time_at_all(kernel: pa.Table, note: Callable[..., None]) -> None:
-    unmarked = pc.is_null(kernel["flaw"])
-    empty = pc.and_(pc.equal(kernel["start_ns"], kernel["end_ns"]), unmarked)
-    count = pc.sum(empty).as_py() or 0
-    if count:
-        note(
-            "zero-duration",
-            "kernels of 0 ns, shorter than a step of the recorder's clock: counted, but they add nothing to any time",
-            count=count,
-            example=_case(kernel, "kernel", empty),
-        )
-
-
-def _graph_as_one(kernel: pa.Table, note: Callable[..., None]) -> None:
-    names = pc.unique(kernel["name"].combine_chunks())
-    names = (names.dictionary.take(names.indices) if pa.types.is_dictionary(names.type) else names).drop_null()
-    names = names.filter(pc.match_substring_regex(names, GRAPH_LAUNCH))
-    if not len(names):
-        return
-    whole = pc.is_in(kernel["name"].cast(pa.string()), value_set=names)
-    length = pc.subtract(kernel["end_ns"], kernel["start_ns"])
-    share = (pc.sum(length.filter(whole)).as_py() or 0) / (pc.sum(length).as_py() or 1)
-    if share > MOST_AS_ONE:
-        note(
-            "graph-as-one",
-            "rows that stand for a whole graph: the kernels within are not recorded, nor is the idle time among them",
-            count=pc.sum(whole).as_py(),
-            example=f"{names[0].as_py()}: {share:.0%} of the kernel time",
-        )
-
-
-def _case(table: pa.Table, name: str, where: pa.ChunkedArray) -> str:
-    """The first of those rows: table, name and start."""
+def case(table: pa.Table, name: str, where: pa.ChunkedArray) -> str:
+    """The first of those rows as the example of a note: table, name and start."""
     first = table.slice(pc.index(where, True).as_py(), 1).to_pylist()[0]
-    return " ".join(str(v) for v in (name, first.get("name") or first.get("kind")) if v) + f" at {first['start_ns']} ns"
+    what = " ".join(str(v)[:EXAMPLE] for v in (name, first.get("name") or first.get("kind")) if v)
+    return f"{what} at {first['start_ns']} ns"

@@ -6,8 +6,9 @@ one id (a driver call inside a runtime call, an export that lists each launch tw
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .flaws import mark
-from .launches import check_calls
+from ..store.tables import TABLES
+from .flaws import Marking
+from .launches import check_calls, check_shared, note_zero
 from .memory import give_back
 from .nesting import innermost
-from .ordering import Lanes, in_order
-from .spool import NOTHING, REPEATED, Spool
+from .ordering import Lanes, idle_places, in_order
+from .spool import NOTHING, Spool, kept
 
 __all__ = ["DEVICE_WORK", "LINKED", "link"]
 
@@ -28,6 +30,7 @@ DEVICE_WORK = ("kernel", "copy", "fill")
 LINKED = frozenset({*DEVICE_WORK, "api", "op"})
 """Tables whose rows are linked to one another."""
 
+FARTHEST = np.iinfo(np.int64).max
 BLOCK_ROWS = 65_536
 """Device work is linked, checked and written in blocks of about so many rows of the largest table."""
 
@@ -74,27 +77,27 @@ class _Calls:
     by_process: Mapping[int, tuple[Ints, Codes]]
     """For each process the correlations in ascending order, and the place of the call that counts for each."""
 
-    def find(self, rows: pa.Table) -> Codes:
-        """The place of each row's call; -1 where there is none."""
+    def find(self, rows: pa.Table, *, zero: bool) -> Codes:
+        """The place of each row's call; -1 where there is none. `zero`: whether the correlation 0 is one."""
         place = np.full(len(rows), -1, np.int32)
         if "correlation" not in rows.column_names:
             return place
         process = rows["process"].to_numpy()
         correlation = rows["correlation"].fill_null(NOTHING).to_numpy()
         for owner, (known, call) in self.by_process.items():
-            wanted = np.flatnonzero((process == owner) & (correlation != NOTHING))
+            wanted = np.flatnonzero((process == owner) & (correlation != NOTHING) & (zero | (correlation != 0)))
             if len(known) and len(wanted):
                 at = np.minimum(np.searchsorted(known, correlation[wanted]), len(known) - 1)
                 hit = known[at] == correlation[wanted]
                 place[wanted[hit]] = call[at[hit]]
         return place
 
-    def ordinals(self, work: Mapping[str, Spool]) -> Codes:
+    def ordinals(self, work: Mapping[str, Spool], zeros: Collection[str]) -> Codes:
         """The ordinal of each call among those of its process that caused device work, by start; -1 for the others."""
         caused = np.zeros(len(self.start), bool)
-        for spool in work.values():
+        for name, spool in work.items():
             for piece in spool.pieces(("process", "correlation")):
-                place = self.find(piece)
+                place = self.find(piece, zero=name not in zeros)
                 caused[place[place >= 0]] = True
         ordinal = np.full(len(caused), -1, np.int32)
         for _, rows in self.by_process.values():
@@ -151,15 +154,17 @@ def _calls(
         yield "api", _without_redundant(rows, external[part] if external is not None else None)
     correlation = spool.numbers("correlation")[order]
     found: dict[int, tuple[Ints, Codes]] = {}
+    ends = cache(partial(spool.numbers, "end_ns"))
     for process in np.unique(lanes[:, 0]).tolist():
         own = np.flatnonzero(lanes[:, 0] == process)
-        rows = np.flatnonzero(np.isin(lane, own) & (correlation != NOTHING)).astype(np.int32)
-        found[process] = _first_calls(process, correlation[rows], rows, start, spool, order, note)
+        begin, stop = _bounds(lane, int(own[0]), int(own[-1]) + 1)
+        rows = (begin + np.flatnonzero(correlation[begin:stop] != NOTHING)).astype(np.int32)
+        found[process] = _first_calls(process, correlation[rows], rows, start, ends, order, note)
     return _Calls(start, lane, lanes[:, 1], op, external, found)
 
 
 def _first_calls(
-    process: int, ids: Ints, rows: Codes, start: Ints, spool: Spool, order: Codes, note: Note
+    process: int, ids: Ints, rows: Codes, start: Ints, ends: Callable[[], Ints], order: Codes, note: Note
 ) -> tuple[Ints, Codes]:
     """The correlations of a process' calls, in order, and the call that counts for each."""
     if (ids[1:] < ids[:-1]).any():
@@ -170,7 +175,7 @@ def _first_calls(
         return ids, rows
     at = np.flatnonzero(np.r_[False, again] | np.r_[again, False])  # the calls that share an id: they are sorted by it
     shared, id_of = rows[at], ids[at]
-    end = spool.numbers("end_ns")[order[shared]]
+    end = ends()[order[shared]]
     by_time = np.lexsort((shared, -end, start[shared], id_of))
     rows[at] = shared[by_time]
     check_calls(np.full(len(at), process), id_of, start[rows[at]], end[by_time], note)
@@ -179,21 +184,24 @@ def _first_calls(
 
 
 def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> Iterator[tuple[str, pa.Table]]:
-    ordinal = calls.ordinals(spools) if calls else None
-    lanes = Lanes(list(spools.values()), ("process", "device", "stream")).codes
-    orders, cuts = _blocks(lanes, list(spools.values()))
-    del lanes
+    zeros = {name for name, spool in spools.items() if _many_zeros(name, spool, note)}
+    ordinal = calls.ordinals(spools, zeros) if calls else None
+    if "kernel" in spools:
+        _check_shared(spools["kernel"], note, linked=ordinal is not None and bool((ordinal >= 0).any()))
+    orders, cuts, first_ns = _blocks(list(spools.values()))
     give_back(sum(len(spool) for spool in spools.values()))
+    marking = Marking(first_ns, note)
     unlinked: Counter[str] = Counter()
     for begins, ends in pairwise(cuts):
         block = {
-            name: _launched(spool.rows(order[begin:end]), calls, ordinal)
+            name: _launched(name, spool.rows(order[begin:end]), calls, ordinal, zero=name not in zeros)
             for (name, spool), order, begin, end in zip(spools.items(), orders, begins, ends, strict=True)
             if begin < end
         }
-        for name, rows in mark(block, note).items():
+        for name, rows in marking.mark(block).items():
             unlinked[name] += _unlinked(name, rows)
             yield name, rows
+    marking.finish()
     for name, spool in spools.items():
         if unlinked[name]:
             note(
@@ -204,39 +212,59 @@ def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> 
             )
 
 
-def _blocks(lanes: list[Codes], spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]]]:
-    """The order of each table, and where blocks begin and end in each: a stream's work of a time is in one block."""
-    largest = max(range(len(spools)), key=lambda i: len(spools[i]), default=0)
-    orders, cuts = [np.zeros(0, np.int32) for _ in spools], [[0] for _ in spools]
-    bounds: list[tuple[int, int]] = []
-    for i in sorted(range(len(spools)), key=lambda i: i != largest):
-        lane, start = lanes[i], spools[i].numbers("start_ns")
-        order = orders[i] = in_order(lane, start, lambda spool=spools[i]: spool.numbers("end_ns"))
-        if i == largest:
-            at = list(range(BLOCK_ROWS, len(order), BLOCK_ROWS))
-            bounds = [(int(lane[row]), int(start[row])) for row in order[at].tolist()]
-        else:
-            lane, start = lane[order], start[order]
-            at = [_place(lane, start, *bound) for bound in bounds]
-        cuts[i] += [*at, len(order)]
-    return orders, list(zip(*cuts, strict=True))
+def _check_shared(kernels: Spool, note: Note, *, linked: bool) -> None:
+    process, correlation, device = (kernels.numbers(column) for column in ("process", "correlation", "device"))
+    correlation[correlation == NOTHING] = 0
+    check_shared(process, correlation, device, note, linked=linked)
 
 
-def _place(lanes: Codes, starts: Ints, lane: int, start: int) -> int:
-    """Where a row of that lane and start would come first, in rows sorted by both."""
-    begin, end = np.searchsorted(lanes, [lane, lane + 1]).tolist()
-    return begin + int(np.searchsorted(starts[begin:end], start))
+def _many_zeros(name: str, spool: Spool, note: Note) -> bool:
+    """Whether several rows have the correlation 0, which then is none; notes that."""
+    zero = np.flatnonzero(spool.numbers("correlation") == 0)
+    if len(zero) > 1:
+        note_zero(name, len(zero), spool.rows(zero[:1]), note)
+    return len(zero) > 1
 
 
-def _launched(rows: pa.Table, calls: _Calls | None, ordinal: Codes | None) -> pa.Table:
+def _blocks(spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]], int | None]:
+    """The order of each table, where blocks begin and end in each, and the least start but 0.
+
+    A block ends where nothing runs on in its stream: work that overlaps is in one block.
+    """
+    if not spools:
+        return [], [], None
+    lane = np.concatenate(Lanes(spools, ("process", "device", "stream")).codes)
+    start = np.concatenate([spool.numbers("start_ns") for spool in spools])
+    ends = cache(lambda: np.concatenate([spool.numbers("end_ns") for spool in spools]))
+    order = in_order(lane, start, ends)
+    bounds = [0, *idle_places(lane, start, ends(), order, BLOCK_ROWS), len(order)]
+    first_ns = int(start[start != 0].min(initial=FARTHEST))
+    orders: list[Codes] = []
+    cuts: list[list[int]] = []
+    at = 0
+    for spool in spools:
+        own = np.flatnonzero((order >= at) & (order < at + len(spool)))
+        orders.append(order[own] - np.int32(at))
+        cuts.append(np.searchsorted(own, bounds).tolist())
+        at += len(spool)
+    return orders, list(zip(*cuts, strict=True)), None if first_ns == FARTHEST else first_ns
+
+
+def _bounds(lanes: Codes, first: int, beyond: int) -> tuple[int, int]:
+    """Where lanes from the first to before the other stand in sorted ones."""
+    begin, end = np.searchsorted(lanes, np.array([first, beyond], lanes.dtype)).tolist()
+    return begin, end
+
+
+def _launched(name: str, rows: pa.Table, calls: _Calls | None, ordinal: Codes | None, *, zero: bool) -> pa.Table:
     """The rows with what their calls say, and all columns that the checks of `flaws` look at."""
-    for name in (*CHECKED, *LAUNCH):
-        if name not in rows.column_names:
-            kind = REPEATED if name in ("flaw", "name", "kind", "args") else pa.int64()
-            rows = rows.append_column(name, pa.nulls(len(rows), kind))
+    schema = TABLES[name].schema
+    for column in (*CHECKED, *LAUNCH):
+        if column in schema.names and column not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(len(rows), kept(schema.field(column).type)))
     if calls is None or ordinal is None:
         return rows
-    place = calls.find(rows)
+    place = calls.find(rows, zero=zero)
     found, thread = place >= 0, calls.threads[calls.lane[place]]
     rows = _with(rows, "launch", _nullable(ordinal[place], found))
     rows = _with(rows, "launch_ns", _nullable(calls.start[place], found))

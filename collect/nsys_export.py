@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
-from .database_columns import FARTHEST, INT, TEXT, Rows, near
+from .database_columns import FARTHEST, INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import dictionary, nonzero
 from .nsys_source import NEEDED, Source
 from .sink import Sink
@@ -152,12 +152,7 @@ class Export:
 
     def place(self, values: pa.Array, column: str) -> pa.Array:
         """A device or stream, which every device operation must have: 0 where the export gives none that fits."""
-        values = self.fitting(values, column) if column == "device" else values
-        if values.null_count:
-            meaning = f"device work of no stated {column}: counted as {column} 0"
-            self.sink.note(f"no-{column}", meaning, count=values.null_count)
-            values = pc.fill_null(values, 0)
-        return values
+        return placed(self.fitting(values, column) if column == "device" else values, column, self.sink.note)
 
     def ended(self, rows: Rows) -> pa.Array:
         """The ends; the start, and counted, where there is none."""
@@ -169,14 +164,7 @@ class Export:
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
-        extent = pc.min_max(values).as_py()
-        if extent["min"] is None or (extent["min"] >= -(2**31) and extent["max"] < 2**31):
-            return values
-        wrong = pc.or_(pc.less(values, -(2**31)), pc.greater_equal(values, 2**31))
-        self.sink.note(
-            "out-of-range", "numbers beyond what can be: read as null", count=pc.sum(wrong).as_py(), example=column
-        )
-        return pc.if_else(wrong, None, values)
+        return fitting(values, column, self.sink.note)
 
     def _choose(self, base: str) -> str | None:
         versions = [name for _, name in sorted(self._names.get(base, ()), reverse=True)]

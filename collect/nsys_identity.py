@@ -11,7 +11,7 @@ from ..store.trace import Facts
 from .nsys_columns import as_json
 from .nsys_export import Export
 
-__all__ = ["device_columns", "facts", "write_identities", "write_warnings"]
+__all__ = ["RANK", "RANKS", "device_columns", "facts", "words", "write_identities", "write_warnings"]
 
 MACHINE = {
     "NvDriverVersion": "driver",
@@ -27,6 +27,7 @@ ENVIRONMENT = re.compile(r"PROCESS_\d+:ENVIRONMENT_VARIABLE")
 VARIABLE = re.compile(r'([A-Z_]+)="?(\d{1,9})"?')
 RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 RANKS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS")
+"""Variables of the environment that give the rank and the number of ranks; the first that is set counts."""
 
 DEVICE_NUMBERS = {
     "smCount": ("compute_units", 1, 2**31),
@@ -92,7 +93,7 @@ def write_identities(export: Export, host: str | None) -> None:
         key = keys.get(process, process)
         rank = export.ranks.get(process, known if workers == {process} else None)
         row = {"pid": key & 0xFFFFFF, "rank": rank, "world_size": None if rank is None else ranks, "host": host}
-        export.sink.write("process", {"process": [process], **row, "name": _words(named.get(key))})
+        export.sink.write("process", {"process": [process], **row, "name": words(named.get(key))})
     _write_devices(export, everyone)
     _write_threads(export)
     _write_streams(export)
@@ -160,7 +161,7 @@ def _number(row: dict[str, Any]) -> Any:
 def device_columns(process: int, device: int, row: dict[str, Any]) -> dict[str, Any]:
     """The columns of one device of a process, from what the export says of the card."""
     columns: dict[str, Any] = {"process": [process], "device": device, "vendor": "nvidia"}
-    columns["name"] = _words(row.get("name"))
+    columns["name"] = words(row.get("name"))
     for theirs, (ours, factor, most) in DEVICE_NUMBERS.items():
         if isinstance(value := row.get(theirs), int) and 0 < value * factor < most:
             columns[ours] = value * factor
@@ -202,7 +203,7 @@ def _write_streams(export: Export) -> None:
             {
                 "process": [process],
                 "track": stream,
-                "name": _words(title) or " ".join(word for word in (kind, "stream", str(stream)) if word),
+                "name": words(title) or " ".join(word for word in (kind, "stream", str(stream)) if word),
                 "kind": "stream",
                 "args": as_json(args),
             },
@@ -214,5 +215,6 @@ def _fits(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and 0 <= value < 2**31
 
 
-def _words(value: Any) -> str | None:
+def words(value: Any) -> str | None:
+    """The value as text; None for none and for an empty one."""
     return str(value) if value not in (None, "") else None

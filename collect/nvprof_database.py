@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
-from .database_columns import INT, TEXT, Rows, near
+from .database_columns import INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import dictionary, nonzero
 from .sink import Sink
 from .sqlite import Database
@@ -117,20 +117,11 @@ class Activities:
 
     def place(self, values: pa.Array, column: str) -> pa.Array:
         """A device or stream, which all device work must have: 0 where none is given that fits."""
-        values = self.fitting(values, column) if column == "device" else values
-        if values.null_count:
-            meaning = f"device work of no stated {column}: counted as {column} 0"
-            self.sink.note(f"no-{column}", meaning, count=values.null_count)
-            values = pc.fill_null(values, 0)
-        return values
+        return placed(self.fitting(values, column) if column == "device" else values, column, self.sink.note)
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
-        wrong = pc.or_(pc.less(values, -(2**31)), pc.greater_equal(values, 2**31))
-        if count := pc.sum(wrong).as_py():
-            self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=count, example=column)
-            values = pc.if_else(wrong, None, values)
-        return values
+        return fitting(values, column, self.sink.note)
 
     def ended(self, rows: Rows) -> pa.Array:
         """The ends; the start, and counted, where there is none."""

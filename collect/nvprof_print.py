@@ -45,6 +45,13 @@ class Layout:
         """Whether it is one of the summaries that need no line of nvprof's own above them."""
         return {"Time(%)", "Time", "Name"} <= set(self.columns)
 
+    def is_loose(self, line: str) -> bool:
+        """Whether quotes in the row do not pair up: its cells may be longer or shorter than they were."""
+        try:
+            return self.commas and next(csv.reader([line], strict=True), None) is None
+        except csv.Error:
+            return True
+
     def cells(self, line: str) -> dict[str, str] | None:
         """The cells of a row that are not empty, by column; None when the line is no row of this table."""
         found = _split(line, len(self.columns), commas=self.commas)

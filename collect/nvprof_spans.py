@@ -21,6 +21,10 @@ pc: Any = pyarrow.compute  # its functions are made at import, so its types say 
 MOVES = {1: "UVM_HtoD", 2: "UVM_DtoH", 8: "UVM_DtoD"}
 FAULTS = {3: "cpu", 4: "gpu"}
 ACTS = {5: "thrash", 6: "throttle", 7: "remote_map"}
+FROM_DEVICE = (2, 4, 6)
+"""Kinds of counters whose source is the device concerned: a move to the host, a fault of a GPU, throttling."""
+
+THRASHING, THROTTLING = 5, 6
 ACCESSES = {1: "read", 2: "write", 3: "atomic", 4: "prefetch"}
 CAUSES = {1: "user", 2: "coherence", 3: "prefetch", 4: "eviction", 5: "access_counters"}
 OVERHEADS = {
@@ -74,7 +78,7 @@ def _managed(activities: Activities) -> None:
 def _moves(activities: Activities, rows: Rows, kinds: dict[int, str]) -> None:
     if not rows.count:
         return
-    moved = kinds is MOVES
+    throttled = pc.equal(rows["counterKind"], THROTTLING)
     activities.sink.write(
         "migration",
         {
@@ -84,13 +88,14 @@ def _moves(activities: Activities, rows: Rows, kinds: dict[int, str]) -> None:
             "start_ns": rows["start"],
             "end_ns": _later(rows),
             "address": rows["address"],
-            "bytes": rows["value"] if moved or kinds is ACTS else None,
-            "cause": translated(rows["flags"], CAUSES.get) if moved else None,
+            "bytes": pc.if_else(throttled, None, rows["value"]),  # throttling gives its value no meaning
+            "cause": translated(rows["flags"], CAUSES.get) if kinds is MOVES else None,
         },
     )
 
 
 def _faults(activities: Activities, rows: Rows) -> None:
+    """Faults: the value of one of a GPU counts pages, that of one of a processor is the program counter."""
     if not rows.count:
         return
     processor = translated(rows["counterKind"], FAULTS.get)
@@ -104,9 +109,9 @@ def _faults(activities: Activities, rows: Rows) -> None:
             "start_ns": rows["start"],
             "end_ns": _later(rows),
             "address": rows["address"],
-            "pages": rows["value"],
+            "pages": pc.if_else(on_device, rows["value"], 1),
             "kind": translated(rows["flags"], ACCESSES.get),
-            "args": arguments(rows.rest),
+            "args": arguments({**rows.rest, "program_counter": pc.if_else(on_device, None, rows["value"])}),
         },
     )
 
@@ -230,11 +235,14 @@ def _of_kind(rows: Rows, kinds: dict[int, str]) -> Rows:
 
 
 def _device(activities: Activities, rows: Rows) -> pa.Array:
-    """The device concerned: where pages go, but of a move to the host where they come from."""
-    away = pc.equal(rows["counterKind"], 2)
-    device = pc.if_else(away, rows["srcId"], rows["dstId"])
+    """The device concerned: where pages go, or the source of the kinds in `FROM_DEVICE`; none of thrashing.
+
+    The devices that contend when pages thrash are a set of bits in the source, as CUPTI writes it.
+    """
+    source = pc.is_in(rows["counterKind"], pa.array(FROM_DEVICE))
+    device = pc.if_else(source, rows["srcId"], rows["dstId"])
     fits = pc.and_(pc.greater_equal(device, 0), pc.less(device, 2**31))
-    return pc.if_else(fits, device, None)
+    return pc.if_else(pc.and_(fits, pc.not_equal(rows["counterKind"], THRASHING)), device, None)
 
 
 def _later(rows: Rows) -> pa.Array:

@@ -12,7 +12,7 @@ import pyarrow.compute
 
 from .cupti_calls import call_name
 from .database_columns import INT, Rows
-from .nsys_columns import arguments, filled, plus, translated
+from .nsys_columns import arguments, combinations, filled, nonzero, plus, translated
 from .nvprof_database import Activities
 
 __all__ = ["MEMORY", "read_calls", "read_work"]
@@ -83,8 +83,7 @@ def _placed(activities: Activities, rows: Rows) -> dict[str, pa.Array]:
     """The columns that all device operations share."""
     process = activities.process(rows["correlationId"])
     device = activities.place(rows["deviceId"], "device")
-    pairs = pa.table({"process": process, "device": device}).group_by(["process", "device"]).aggregate([])
-    activities.device_work.update((row["process"], row["device"]) for row in pairs.to_pylist())
+    activities.device_work.update((p, d) for p, d in combinations([process, device])[1])
     return {
         "process": process,
         "device": device,
@@ -110,8 +109,8 @@ def _kernels(activities: Activities, kind: str) -> None:
                 **{f"{axis[:-1]}_{axis[-1].lower()}": activities.fitting(rows[axis], axis) for axis in AXES},
                 "registers": activities.fitting(rows["registersPerThread"], "registersPerThread"),
                 "shared_bytes": plus(*(rows[name] for name in SHARED_MEMORY)),
-                "graph": _nonzero(rows["graphId"]),
-                "graph_node": _nonzero(rows["graphNodeId"]),
+                "graph": nonzero(rows["graphId"]),
+                "graph_node": nonzero(rows["graphNodeId"]),
                 "args": arguments({**rows.rest, **said}),
             },
         )
@@ -136,9 +135,9 @@ def _copies(activities: Activities, kind: str) -> None:
                 "peer_device": activities.fitting(
                     pc.if_else(pc.equal(peer, rows["deviceId"]), None, peer), "peer device"
                 ),
-                "graph": _nonzero(rows["graphId"]),
-                "graph_node": _nonzero(rows["graphNodeId"]),
-                "args": arguments({**rows.rest, "copyKind": pc.if_else(unknown, _nonzero(rows["copyKind"]), None)}),
+                "graph": nonzero(rows["graphId"]),
+                "graph_node": nonzero(rows["graphNodeId"]),
+                "args": arguments({**rows.rest, "copyKind": pc.if_else(unknown, nonzero(rows["copyKind"]), None)}),
             },
         )
 
@@ -153,8 +152,8 @@ def _fills(activities: Activities) -> None:
                 "bytes": rows["bytes"],
                 "value": rows["value"],
                 "memory": translated(rows["memoryKind"], MEMORY.get),
-                "graph": _nonzero(rows["graphId"]),
-                "graph_node": _nonzero(rows["graphNodeId"]),
+                "graph": nonzero(rows["graphId"]),
+                "graph_node": nonzero(rows["graphNodeId"]),
                 "args": arguments(rows.rest),
             },
         )
@@ -199,10 +198,6 @@ def _graphs(activities: Activities) -> None:
 
 def _ints(*names: str) -> dict[str, pa.DataType]:
     return dict.fromkeys(names, INT)
-
-
-def _nonzero(values: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(values, 0), None, values)
 
 
 def _somebody(ids: pa.Array) -> pa.Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["Stream", "check_overlaps", "streams"]
+__all__ = ["Overlaps", "Stream", "streams"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
@@ -51,29 +51,40 @@ class Stream:
         return Stream(self.start[kept], self.end[kept], self.table[kept], self.row[kept])
 
 
-def check_overlaps(work: dict[str, pa.Table], note: Callable[..., None]) -> dict[str, Bools]:
-    """Notes what overlaps on its stream; which rows of each table are overlong."""
-    names = list(work)
-    found = np.zeros(3, np.int64)
-    suspected: list[tuple[Stream, Ints]] = []
-    for stream in streams([work[name] for name in names]):
-        suspects = _suspects(stream)
-        if len(suspects):
-            suspected.append((stream, suspects))
-        else:
-            found += _overlaps(stream)
-    wrong = [_overlong(work[name], name, number, suspected) for number, name in enumerate(names)] if suspected else []
-    for stream, _ in suspected:
-        found += _overlaps(stream.without(wrong))
-    count, within, shared_ns = found.tolist()
-    if count:
-        note(
-            "overlap",
-            "work that runs while other work of its stream does: kept; summed durations count the shared time twice",
-            count=count,
-            example=f"{shared_ns} ns shared in all; {within} lie within another",
-        )
-    return dict(zip(names, wrong, strict=False))
+class Overlaps:
+    """What overlaps on its stream, counted over the blocks of a trace."""
+
+    def __init__(self) -> None:
+        self._found = np.zeros(3, np.int64)
+
+    def check(self, work: dict[str, pa.Table]) -> dict[str, Bools]:
+        """Counts what overlaps in a block; which rows of each table are overlong."""
+        names = list(work)
+        suspected: list[tuple[Stream, Ints]] = []
+        for stream in streams([work[name] for name in names]):
+            suspects = _suspects(stream)
+            if len(suspects):
+                suspected.append((stream, suspects))
+            else:
+                self._found += _overlaps(stream)
+        if not suspected:
+            return {}
+        wrong = [_overlong(work[name], name, number, suspected) for number, name in enumerate(names)]
+        for stream, _ in suspected:
+            self._found += _overlaps(stream.without(wrong))
+        return dict(zip(names, wrong, strict=True))
+
+    def tell(self, note: Callable[..., None]) -> None:
+        """Notes what was counted."""
+        count, within, shared_ns = self._found.tolist()
+        if count:
+            note(
+                "overlap",
+                "work that runs while other work of its stream does: kept; summed durations count the shared time "
+                "twice",
+                count=count,
+                example=f"{shared_ns} ns shared in all; {within} lie within another",
+            )
 
 
 def streams(tables: list[pa.Table]) -> Iterator[Stream]:

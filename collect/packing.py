@@ -32,7 +32,12 @@ Trace JSON packs about 20 to 1.
 """
 
 DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slow_zlib.error)
-"""What the decompressors raise for content that is damaged."""
+"""What the decompressors raise for content that is damaged.
+
+`ValueError` is Arrow's `ArrowInvalid` for zstd, and zipfile's for names that are no text and offsets beyond measure.
+"""
+
+STOPPED = "was the recording stopped before it was written?"
 
 Heard = Callable[[int], None]
 """Is told how many bytes more of the packed content were taken."""
@@ -55,13 +60,15 @@ def beginning(place: Place) -> tuple[str | None, bytes]:
     if not start and damage:
         raise UnreadableFile(f"{place}: {damage}", "copy the file again")
     if not start:
-        raise UnreadableFile(f"{place}: the file is empty", "was the recording stopped before it was written?")
+        raise UnreadableFile(f"{place}: the file is empty", STOPPED)
     packing = packing_of(start)
     if packing is None:
         return None, start
-    head, _ = _first(unpack(place, packing))
+    head, damage = _first(unpack(place, packing))
+    if not head and damage:
+        raise UnreadableFile(f"{place}: does not decompress: {damage}", "copy the file again")
     if not head:
-        raise UnreadableFile(f"{place}: {packing} data that does not decompress", "copy the file again")
+        raise UnreadableFile(f"{place}: the file is empty, once decompressed", STOPPED)
     return packing, head
 
 

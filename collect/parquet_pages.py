@@ -20,6 +20,7 @@ PAGE_UNPACKED, PAGE_PACKED = 2, 3
 TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 WHOLE = (4, 5, 6)
 DEEPEST = 12
+BEYOND = "a page or footer beyond the end of the file"
 
 
 class _Reader:
@@ -30,7 +31,7 @@ class _Reader:
 
     def byte(self) -> int:
         if not 0 <= self.at < len(self.data):
-            raise ValueError("a page or footer beyond the end of the file")
+            raise ValueError(BEYOND)
         self.at += 1
         return self.data[self.at - 1]
 
@@ -70,6 +71,8 @@ class _Reader:
             raise ValueError("a footer or page header that is not one")
         length = self.number() if kind == BINARY else 8 if kind == DOUBLE else 1
         self.at += length
+        if self.at > len(self.data):  # or a list of such values would be as long as it says
+            raise ValueError(BEYOND)
         return None
 
 

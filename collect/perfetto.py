@@ -54,6 +54,8 @@ class Sequence:
     clock: int | None = None
     own: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     """Own clock: its time, that of another clock then, ns per unit, whether times are differences, the other clock."""
+    unnamed: int = 0
+    """How often an interned text was asked for that was never given."""
 
     def clear(self) -> None:
         """Forgets all, as a packet that clears the state demands."""
@@ -61,7 +63,9 @@ class Sequence:
 
     def name(self, table: int, number: int) -> str | None:
         """An interned text; None where it was never given."""
-        return self.interned.get(table, {}).get(number)
+        text = self.interned.get(table, {}).get(number)
+        self.unnamed += text is None
+        return text
 
     def intern(self, content: bytes) -> None:
         """Takes interned texts. Of a kernel the demangled name counts."""

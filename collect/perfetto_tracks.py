@@ -86,7 +86,7 @@ class Tracks:
         return self._tracks.setdefault(uuid, Track())
 
     def all(self) -> list[tuple[int, Track]]:
-        """Every described track with its id."""
+        """Every track that was described or asked for, with its id."""
         return list(self._tracks.items())
 
     def pid(self, uuid: int) -> int:

@@ -33,11 +33,10 @@ Field = tuple[int, int, int, bytes]
 
 
 class MalformedError(ValueError):
-    """The bytes are no whole message; `position` is where reading stopped."""
+    """The bytes are no whole message; it says where reading stopped."""
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(f"{what} at byte {position}")
-        self.position = position
 
 
 @dataclass

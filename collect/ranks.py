@@ -76,8 +76,11 @@ def place_in_order(archive: Archive, run: str) -> None:
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """A key that sorts numbers within texts by their value: `part10` after `part9`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", text)]
+    """A key that sorts numbers within texts by their value: `part10` after `part9`.
+
+    Longer runs of digits than any number of a trace has are taken piece by piece: Python refuses those of thousands.
+    """
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", text)]
 
 
 def remarks(archive: Archive, runs: Collection[str]) -> list[str]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ..store.errors import Error
 from .places import Place, Status
+from .stream import Stream
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
@@ -77,7 +78,13 @@ class Remote:
         filesystem, key = _found(self.url)
         with _store_errors(self.url):
             raw = filesystem.open_input_file(key)
-        return io.BufferedReader(_Told(self.url, raw), RANGE)
+
+        def told(buffer: Any) -> int:
+            """The store's complaints as ours: they are no damage of the content."""
+            with _store_errors(self.url):
+                return raw.readinto(buffer)
+
+        return io.BufferedReader(Stream(raw, told), RANGE)
 
     def objects(self) -> Iterator["Remote"]:
         """All objects below the prefix, by key."""
@@ -97,34 +104,6 @@ def looked_up(place: Place) -> Place:
         return place
     info = _info(place.url)
     return Remote(place.url, _status(info)) if info.is_file else place
-
-
-class _Told(io.RawIOBase):
-    """An object being read, with the store's complaints as ours: they are not damage of the content."""
-
-    def __init__(self, url: str, file: Any) -> None:
-        self._url, self._file = url, file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readinto(self, buffer: Any) -> int:
-        with _store_errors(self._url):
-            return self._file.readinto(buffer)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
 
 
 def _info(url: str) -> "FileInfo":
@@ -182,7 +161,7 @@ def _store_errors(url: str) -> Generator[None]:
     except FileNotFoundError as error:
         raise Error(f"{url}: no such object", "check the URL") from error
     except (OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         denied = any(
             word in reason
             for word in ("ACCESS_DENIED", "SIGNATURE", "INVALID_ACCESS_KEY", "OAuth2", "PERMISSION_DENIED")

@@ -51,7 +51,7 @@ def read_regions(node: Node) -> None:
 def read_samples(node: Node) -> list[pa.Table]:
     """Writes the samples that carry no counter as marks; the event, time and process of each, for counters."""
     times: list[pa.Table] = []
-    counted = node.whole("rocpd_pmc_event", {"event_id": INT})["event_id"]
+    counted = pc.unique(node.whole("rocpd_pmc_event", {"event_id": INT})["event_id"])
     for batch in node.batches("rocpd_sample", {**EVENT, "name_id": INT}, NOT_TOLD):
         rows = node.located("rocpd_sample", batch)
         host = node.on_thread(rows)
@@ -64,7 +64,7 @@ def read_samples(node: Node) -> list[pa.Table]:
             "domain": node.category(rows).cast(TEXT),
             "args": arguments({**rows.rest, **node.details(rows)}),
         }
-        carries = pc.and_(rows["event_id"].is_valid(), pc.is_in(rows["event_id"], counted.combine_chunks()))
+        carries = pc.and_(rows["event_id"].is_valid(), pc.is_in(rows["event_id"], counted))
         node.sink.write("range", where(pc.invert(carries), mark))
     return times
 
@@ -116,7 +116,7 @@ def _passed(node: Node) -> Lookup:
     table = node.whole("rocpd_arg", ARGUMENT)
     table = table.filter(table["event_id"].is_valid())
     table = table.sort_by([("event_id", "ascending"), ("position", "ascending")]).combine_chunks()
-    names, values = (_quoted(table[name].combine_chunks()) for name in ("name", "value"))
+    names, values = _quoted(pc.fill_null(table["name"], "").combine_chunks()), _quoted(table["value"].combine_chunks())
     pieces = pc.binary_join_element_wise(names, values, ": ")
     events = table["event_id"].to_numpy()
     first = np.flatnonzero(np.append(True, events[1:] != events[:-1])) if len(events) else np.zeros(0, np.int64)

@@ -9,12 +9,11 @@ from typing import Any, TypeGuard
 
 from ..store.trace import Facts
 from .nsys_columns import as_json
-from .rocpd_recording import Node
+from .nsys_identity import RANK, RANKS, words
+from .rocpd_recording import Node, agent_number
 
 __all__ = ["facts", "write_identities"]
 
-RANK = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
-RANKS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS")
 MACHINE = {"system_name": "system", "release": "os_kernel", "version": "os", "hardware_name": "hardware"}
 TOLD = ("type", "logical_index", "type_index", "model_name", "user_name", "generic_name")
 MEGAHERTZ = 1_000_000
@@ -46,17 +45,14 @@ def write_identities(node: Node) -> None:
         row = node.process_rows.get(process, {})
         rank, ranks = _ranks(row.get("environment"))
         columns = {"pid": row.get("pid", process), "rank": rank, "world_size": None if rank is None else ranks}
-        columns |= {"name": _words(row.get("command")), "host": _words(hosts.get(row.get("nid")))}
+        columns |= {"name": words(row.get("command")), "host": words(hosts.get(row.get("nid")))}
         node.sink.write("process", {"process": [process], **columns})
     _write_devices(node)
     _write_tracks(node)
 
 
 def _write_devices(node: Node) -> None:
-    described: dict[int, dict[str, Any]] = {}
-    for row in node.agents.values():
-        index = row.get("absolute_index")
-        described[index if isinstance(index, int) else row["id"]] = row
+    described = {agent_number(row): row for row in node.agents.values()}
     gpus = {number for number, row in described.items() if row.get("type") == "GPU" and _fits(number)}
     workers = {process for process, _ in node.busy}
     for process, device in sorted(node.busy | {(process, gpu) for process in workers for gpu in gpus}):
@@ -71,11 +67,11 @@ def _device(process: int, device: int, row: dict[str, Any]) -> dict[str, Any]:
     return {
         "process": [process],
         "device": device,
-        "name": _words(row.get("product_name")) or _words(row.get("name")),
+        "name": words(row.get("product_name")) or words(row.get("name")),
         "vendor": vendor if gpu and vendor else "amd" if gpu else None,
         "compute_units": units if gpu and _fits(units) and units else None,
         "clock_hz": clock * MEGAHERTZ if gpu and _fits(clock) and clock else None,
-        "architecture": _words(row.get("name")) if gpu and row.get("product_name") else None,
+        "architecture": words(row.get("name")) if gpu and row.get("product_name") else None,
         "args": as_json({name: row.get(name) for name in TOLD if row.get(name) not in (None, "")}),
     }
 
@@ -86,7 +82,7 @@ def _write_tracks(node: Node) -> None:
         for row in node.rows(base):
             process = node.processes.get(row.get("pid", -1), row.get("pid"))
             track = row.get("tid") if kind == "thread" else row.get("id")
-            if process in node.active and isinstance(track, int) and (name := _words(row.get("name"))):
+            if process in node.active and isinstance(track, int) and (name := words(row.get("name"))):
                 node.sink.write("track", {"process": [process], "track": track, "name": name, "kind": kind})
 
 
@@ -110,7 +106,3 @@ def _object(text: Any) -> dict[str, Any]:
 def _fits(value: Any) -> TypeGuard[int]:
     """Whether it is a number as devices have."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
-
-
-def _words(value: Any) -> str | None:
-    return str(value) if value not in (None, "") else None

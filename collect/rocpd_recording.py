@@ -18,7 +18,7 @@ from .nsys_columns import dictionary
 from .sink import Sink
 from .sqlite import Database
 
-__all__ = ["EVENT", "Node", "suffixes"]
+__all__ = ["EVENT", "Node", "agent_number", "suffixes"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
@@ -121,7 +121,7 @@ class Node(Recording):
 
     def device(self, ids: pa.Array) -> pa.Array:
         """The number of each agent among all processors of its node, as the profiler's own tools show it."""
-        numbers = {id: _number(row) for id, row in self.agents.items()}
+        numbers = {id: agent_number(row) for id, row in self.agents.items()}
         return self.fitting(_translated(ids, numbers), "agent_id")
 
     def agent_type(self, ids: pa.Array) -> pa.Array:
@@ -183,7 +183,8 @@ def _numbers(rows: list[dict[str, Any]], column: str) -> dict[int, int]:
     return {id: value for id, value in numbers if isinstance(id, int) and isinstance(value, int)}
 
 
-def _number(agent: dict[str, Any]) -> int:
+def agent_number(agent: dict[str, Any]) -> int:
+    """The number of a processor among all of its node; its id in the file where that is not told."""
     index = agent.get("absolute_index")
     return index if isinstance(index, int) else agent["id"]
 

@@ -5,7 +5,6 @@ database does not say which engine moved the bytes. A stream is the hardware que
 Left out of `args`, since it tells a performance engineer nothing: the number of a dispatch and of a kernel's symbol.
 """
 
-import re
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .amd_database import Lookup, told
 from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, as_json, combinations, dictionary, filled, translated
 from .rocpd_recording import EVENT, NOT_TOLD, Node
+from .rocprof_rows import copy_kind
 
 __all__ = ["read_allocations", "read_copies", "read_kernels"]
 
@@ -35,7 +35,6 @@ COPY = (
     *("name_id", "dst_agent_id", "src_agent_id", "size", "dst_address", "src_address"),
     *("region_name_id", "graph_exec_id", "graph_node_id"),
 )
-DIRECTION = re.compile(r"(host|device|peer)_?to_?(host|device|peer)", re.IGNORECASE)
 LEFT_OUT = NOT_TOLD | {"dispatch_id"}
 SPAN = ("ALLOC", "FREE")
 MEMORY = {"GPU": "device", "CPU": "host"}
@@ -86,14 +85,14 @@ def read_copies(node: Node) -> None:
         to = pc.coalesce(rows["dst_agent_id"], rows["src_agent_id"], rows["agent_id"])
         device, origin = node.placed(node.device(to), "device"), node.device(rows["src_agent_id"])
         names = filled(node.text(rows["name_id"]), "")
-        kind = filled(translated(names, _direction).cast(TEXT), _between(source, target))
+        kind = translated(names, copy_kind).cast(TEXT)
         peers = pc.and_(pc.and_(pc.equal(source, "GPU"), pc.equal(target, "GPU")), pc.not_equal(origin, device))
         graph = {name: told(rows[name]) for name in ("graph_exec_id", "graph_node_id")}
         node.sink.write(
             "copy",
             {
                 **_placed(node, rows, device),
-                "kind": kind,
+                "kind": filled(kind, _between(source, target)),
                 "bytes": rows["size"],
                 "source_memory": pc.if_else(pc.equal(source, "GPU"), "device", None),
                 "target_memory": pc.if_else(pc.equal(target, "GPU"), "device", None),
@@ -103,9 +102,7 @@ def read_copies(node: Node) -> None:
                 "args": arguments(
                     {
                         **_rest(node, rows),
-                        "name": pc.if_else(
-                            pc.is_valid(translated(names, _direction).cast(TEXT)), None, told(names.cast(TEXT))
-                        ),
+                        "name": pc.if_else(kind.is_valid(), None, told(names.cast(TEXT))),
                         "source_agent": origin,
                         "source_address": told(rows["src_address"]),
                         "target_address": told(rows["dst_address"]),
@@ -216,14 +213,6 @@ def _sizes(node: Node, rows: Rows) -> dict[str, pa.Array]:
 
 def _times(rows: Rows, placed: dict[str, pa.Array]) -> pa.Table:
     return pa.table({"event_id": rows["event_id"], "time": rows["start"], "process": placed["process"]})
-
-
-def _direction(name: str) -> str | None:
-    found = DIRECTION.search(name)
-    if not found:
-        return None
-    ends = [end.upper() for end in found.groups()]
-    return "PtoP" if "PEER" in ends else f"{ends[0][0]}to{ends[1][0]}"
 
 
 def _between(source: pa.Array, target: pa.Array) -> pa.Array:

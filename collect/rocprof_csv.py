@@ -21,14 +21,15 @@ def header_of(head: bytes) -> tuple[str, ...]:
 
 def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
     """The rows by name of column. A row that is torn, or has another number of values, goes to `other`."""
-    lines = csv.reader(_lines(blocks, rows))
+    read: list[str] = []
+    lines = csv.reader(_kept(_lines(blocks, rows), read), strict=True)
     header: list[str] | None = None
     while True:
+        read.clear()
         try:
             values = next(lines, None)
-        except csv.Error as error:
-            rows.sink.note("lost-line", "lines that are no CSV: left out", example=str(error))
-            continue
+        except csv.Error:
+            values = _loosely(read, rows)
         if values is None:
             return
         if header is None:
@@ -39,6 +40,25 @@ def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
             line = ",".join(values)
             rows.sink.note("damaged", "lines that are no row of the table: kept in `other`", example=line[:120])
             rows.other("damaged", line)
+
+
+def _kept(lines: Iterable[str], read: list[str]) -> Iterator[str]:
+    """The lines; each is in the list too, until that is cleared."""
+    for line in lines:
+        read.append(line)
+        yield line
+
+
+def _loosely(lines: list[str], rows: Rows) -> list[str]:
+    """The values of a row with quotes that do not pair up, which are text then; none where it is no row all the same."""
+    try:
+        values = next(csv.reader(lines), [])
+    except csv.Error as error:  # a value of more than 128 KiB
+        rows.sink.note("lost-line", "lines that are no CSV: left out", example=str(error))
+        return []
+    meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"
+    rows.sink.note("loose-quote", meaning, example=lines[0][:120])
+    return values
 
 
 def _lines(blocks: Iterable[bytes], rows: Rows) -> Iterator[str]:

@@ -19,6 +19,8 @@ NEXT = re.compile(r"(?:^|\n)[ \t]*,[ \t]*(?=\{)")
 HEAD = re.compile(r'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*(\{\s*\}\s*)?')
 CLOSED = re.compile(r"\n[ \t]*\]\s*(?=,|\}|$)")
 LIST = "traceEvents"
+ENDS = (b"]", b"}")
+"""What a whole file ends with: one that does not is not tried as a whole."""
 
 
 @dataclass
@@ -33,9 +35,10 @@ def read_timeline(file: TraceFile, rows: Rows) -> Timeline:
     """Reads all elements; what is not a JSON object goes to `other`. `UnreadableFile` for damage before any event."""
     raw = b"".join(file.blocks()).removeprefix(b"\xef\xbb\xbf")
     try:
-        json.loads(raw.decode(errors="replace"), strict=False)
-        value, faults = load(raw)
-    except (ValueError, RecursionError):
+        value, faults = load(raw) if raw.rstrip().endswith(ENDS) else (None, {"mended"})
+    except ValueError:
+        value, faults = None, {"mended"}
+    if "mended" in faults or ("non-finite" in faults and not _is_json(raw)):
         return _pieces(file, raw.decode(errors="replace"), rows)
     _tell(faults, rows)
     listed = value.pop(LIST, []) if isinstance(value, dict) else value
@@ -43,6 +46,15 @@ def read_timeline(file: TraceFile, rows: Rows) -> Timeline:
     for element in listed if isinstance(listed, list) else []:
         _take(element, timeline, rows)
     return timeline
+
+
+def _is_json(raw: bytes) -> bool:
+    """Whether the whole is well formed, with numbers that are none spelt as JavaScript does."""
+    try:
+        json.loads(raw.decode(errors="replace"), strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _pieces(file: TraceFile, text: str, rows: Rows) -> Timeline:

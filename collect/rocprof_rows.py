@@ -39,6 +39,8 @@ class Rows:
                 self.sink.note("incomplete", meaning, example=f"{table}: {name} of {arguments(source)}"[:200])
                 self.other(table, source)
                 return
+        if table == "api" and values.get("thread") is None:
+            self.sink.note("no-thread", "calls of no stated thread: kept without one", example=arguments(source))
         self.processes.setdefault(values["process"], {})
         self._rows.add(table, values)
 

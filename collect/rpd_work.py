@@ -17,9 +17,12 @@ from .amd_database import Lookup, Recording, told, where
 from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, combinations, dictionary, filled, is_uniform, translated
 
-__all__ = ["Calls", "read_work"]
+__all__ = ["OWN_WORK", "Calls", "read_work"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
+
+OWN_WORK = re.compile(r"\w+::writeRows|rpdflush|hcc_activity_callback")
+"""What the profiler's own calls are called: they are no work of the program."""
 
 COPY = re.compile(r"Copy(Host|Device)To(Host|Device)\w*")
 OTHER_COPY = re.compile(r"(?i)\w*(copy|memcpy)\w*")

@@ -12,7 +12,7 @@ from ..store.trace import Note
 from .flaws import row_flaws
 from .linking import LINKED, link
 from .memory import give_back
-from .spool import REPEATED, Spool, compact, joined, taken
+from .spool import REPEATED, Spool, compact, joined, kept, taken
 
 if TYPE_CHECKING:
     from ..store.staging import Staging
@@ -46,7 +46,7 @@ class Sink:
         rows = len(piece)
         if not rows:
             return
-        piece = self._repaired(piece, table)
+        piece = row_flaws(piece, table, self.note)
         self.rows[table] = self.rows.get(table, 0) + rows
         if table in LINKED:
             self.spool(table).append(piece)
@@ -96,21 +96,11 @@ class Sink:
         columns = []
         for column in TABLES[name].columns:
             if column.name not in rows.column_names:
-                columns.append(pa.nulls(len(rows), REPEATED if column.type == pa.string() else column.type))
+                columns.append(pa.nulls(len(rows), kept(column.type)))
             else:
                 there = rows[column.name].combine_chunks()
                 columns.append(compact(there) if isinstance(there, pa.DictionaryArray) else there)
         self._staging.write(name, pa.table(columns, names=list(TABLES[name].names)))
-
-    def _repaired(self, piece: pa.Table, table: str) -> pa.Table:
-        """The rows with flaws marked that a row alone shows."""
-        missing = [name for name in ("flaw", "args") if name in TABLES[table].names and name not in piece.column_names]
-        if "start_ns" not in piece.column_names or "end_ns" not in piece.column_names:
-            return piece
-        for name in missing:
-            piece = piece.append_column(name, pa.nulls(len(piece), pa.string()))
-        piece = row_flaws(piece, table, self.note)
-        return piece.drop_columns([name for name in missing if piece[name].null_count == len(piece)])
 
 
 def piece_of(table: str, columns: Mapping[str, Any]) -> pa.Table:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["NOTHING", "REPEATED", "Spool", "compact", "joined", "taken"]
+__all__ = ["NOTHING", "REPEATED", "Spool", "compact", "joined", "kept", "taken"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
@@ -23,6 +23,12 @@ NOTHING = np.iinfo(np.int64).min
 
 REPEATED = pa.dictionary(pa.int32(), pa.string())
 """How text is kept, and how readers may give it."""
+
+
+def kept(kind: pa.DataType) -> pa.DataType:
+    """The type in which a column of that type is kept."""
+    return REPEATED if kind == pa.string() else kind
+
 
 RUN_ROWS = 32_768
 CHUNK_ROWS = 65_536
@@ -53,7 +59,7 @@ class Spool:
     def append(self, piece: pa.Table) -> None:
         """Adds rows. Text columns may be of either kind."""
         for field in piece.schema:
-            self._types.setdefault(field.name, REPEATED if field.type == pa.string() else field.type)
+            self._types.setdefault(field.name, kept(field.type))
         self._pending.append(piece)
         self._pending_rows += len(piece)
         if self._pending_rows >= RUN_ROWS:
@@ -97,7 +103,7 @@ class Spool:
         runs = np.flatnonzero(np.bincount(of_run))
         if len(runs) == 1:
             return taken(self._load(int(runs[0]), None), wanted - self._starts[runs[0]])
-        grouped = np.argsort(of_run.astype(np.int16) if self._starts[-1] >> 31 == 0 else of_run, kind="stable")
+        grouped = np.argsort(of_run.astype(np.int16) if len(self._runs) <= 1 << 15 else of_run, kind="stable")
         bounds = np.searchsorted(of_run[grouped], np.r_[runs, runs[-1] + 1])
         parts = [
             taken(self._load(int(run), None), wanted[grouped[begin:end]] - self._starts[run])
@@ -151,7 +157,7 @@ def joined(pieces: list[pa.Table]) -> pa.Table:
     types: dict[str, pa.DataType] = {}
     for piece in pieces:
         for field in piece.schema:
-            types.setdefault(field.name, REPEATED if field.type == pa.string() else field.type)
+            types.setdefault(field.name, kept(field.type))
     if len(pieces) == 1 and all(pieces[0].schema.field(name).type == kind for name, kind in types.items()):
         return pieces[0].combine_chunks()
     alike = [pa.table({name: _column(piece, name, type) for name, type in types.items()}) for piece in pieces]

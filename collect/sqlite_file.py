@@ -3,14 +3,14 @@
 import os
 import sqlite3
 import struct
-import tempfile
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ..store.errors import Error, UnreadableFile
+from ..store.errors import UnreadableFile
 from .files import TraceFile
+from .local_file import copied, path_here
 from .places import Place
 
 __all__ = ["COMPLAINTS", "MAGIC", "SAFETY", "Sound", "connect", "examine", "unreadable"]
@@ -45,9 +45,10 @@ class Sound:
 
 def examine(file: TraceFile) -> Sound:
     """Looks at the file and at what lies beside it; `UnreadableFile` when it is cut, or a write was interrupted."""
-    path = _local(file)
+    here = path_here(file)
+    path = here or _copy(file)
     _check_whole(path, file.path)
-    return Sound(path, file.path, None if file.packing else _log(path, file.path))
+    return Sound(path, file.path, _log(path, file.path) if here else None)
 
 
 def connect(sound: Sound) -> sqlite3.Connection:
@@ -75,21 +76,11 @@ def unreadable(shown: Place, error: Exception) -> UnreadableFile:
 _copies: dict[int, Path] = {}
 
 
-def _local(file: TraceFile) -> Path:
-    """The database as a file here: of what is compressed or elsewhere a copy, which lives as long as `file`."""
-    if isinstance(file.path, Path) and not file.packing:
-        return file.path
+def _copy(file: TraceFile) -> Path:
+    """The database as a file here, which lives as long as `file`."""
     if id(file) not in _copies:
-        descriptor, name = tempfile.mkstemp(prefix="tracelode-", suffix=".sqlite")
-        _copies[id(file)] = Path(name)
+        _copies[id(file)] = copied(file, ".sqlite")
         weakref.finalize(file, _forget, id(file))
-        try:
-            with os.fdopen(descriptor, "wb") as copy:
-                for block in file.blocks():
-                    copy.write(block)
-        except OSError as error:
-            _forget(id(file))
-            raise Error(f"{file.path}: cannot copy it: {error.strerror}", "free some space, or set TMPDIR") from error
     return _copies[id(file)]
 
 

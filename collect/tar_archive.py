@@ -19,6 +19,10 @@ MOST_HEADER = 1 << 20
 KEPT = 1 << 22
 """Bytes of a compressed archive that are kept behind the place reached, so that a member's head can be read twice."""
 
+FAULTS = (tarfile.TarError, RecursionError, *DAMAGE)
+"""What ends the list of members; the second where headers of long names follow each other: tarfile nests their calls.
+"""
+
 
 def is_tar(head: bytes) -> bool:
     """Whether it begins with the header of a member, which has a checksum, or with the zeros of an empty archive."""
@@ -42,7 +46,7 @@ class TarEntries:
         file = _Headers(self._source)
         try:
             archive = tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - has nothing to close
-        except (tarfile.TarError, *DAMAGE) as error:
+        except FAULTS as error:
             self.damage = str(error) if any(self._source.read_at(0, RECORD)) else None
             return
         end = 0
@@ -52,7 +56,7 @@ class TarEntries:
                 fault = "a sparse file" if info.issparse() else None if info.isreg() or info.isdir() else _kind(info)
                 name = f"{info.name}/" if info.isdir() else info.name
                 yield Entry(name, fault, info.offset_data, info.size)
-        except (tarfile.TarError, *DAMAGE) as error:
+        except FAULTS as error:
             self.damage = self._source.damage or str(error)
             return
         self.damage = self._source.damage or _after(self._source, end)

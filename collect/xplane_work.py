@@ -124,7 +124,7 @@ class HostWork:
             kind = "driver" if call and call["driver"] else "runtime"
             self._rows.add("api", row | {"kind": kind, "args": _args(event)})
         elif OPERATOR.fullmatch(name):
-            self._rows.add("op", row | {"id": 0} | _shapes(event.stats) | {"args": _args(event)})
+            self._rows.add("op", row | _shapes(event.stats) | {"args": _args(event)})
         else:
             kind = "python" if name.startswith("$") else "annotation"
             self._rows.add("range", row | {"kind": kind, "args": _args(event)})

@@ -10,11 +10,14 @@ from typing import IO, Any, cast
 from ..store.errors import UnreadableFile
 from .packing import DAMAGE
 from .places import Entry, Place
+from .stream import Stream
 
 __all__ = ["ZIP", "OpenZip"]
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """What a zip archive begins with; the second when it holds nothing."""
+
+UNPACK = "unpack the archive and give the trace file"
 
 
 class OpenZip:
@@ -25,7 +28,9 @@ class OpenZip:
         weakref.finalize(self, whole.close)
         try:
             self._zip = zipfile.ZipFile(whole)
-        except (NotImplementedError, *DAMAGE) as error:
+        except NotImplementedError as error:
+            raise _unknown(place, error) from error
+        except DAMAGE as error:
             raise UnreadableFile(f"{place}: damaged zip archive: {error}", "copy the file again") from error
 
     def entries(self) -> Iterator[Entry]:
@@ -35,39 +40,22 @@ class OpenZip:
             yield Entry(info.filename, "a link" if link else None, number, info.file_size)
 
     def member(self, place: Place, number: int) -> IO[bytes]:
-        """The content of the member of that number; `UnreadableFile`, which names `place`, when it is encrypted."""
+        """The content of the member of that number; `UnreadableFile`, which names `place`, when it is encrypted.
+
+        Damage may also be that of the archive around this one, which is then decompressed on the way.
+        """
         info = self._zip.infolist()[number]
         if info.flag_bits & 1:
-            raise UnreadableFile(f"{place}: is encrypted", "unpack the archive and give the trace file")
+            raise UnreadableFile(f"{place}: is encrypted", UNPACK)
         try:
-            return cast("IO[bytes]", _Part(self, self._zip.open(info)))  # not buffered: see `tar_archive.part`
-        except (NotImplementedError, RuntimeError, *DAMAGE) as error:
+            file: Any = self._zip.open(info)
+        except NotImplementedError as error:
+            raise _unknown(place, error) from error
+        except DAMAGE as error:
             raise UnreadableFile(f"{place}: cannot be unpacked: {error}", "copy the archive again") from error
+        return cast("IO[bytes]", Stream(file, file.readinto1, self))  # not buffered: see `tar_archive.part`
 
 
-class _Part(io.RawIOBase):
-    """The content of a member of a zip archive, which stays open as long."""
-
-    def __init__(self, archive: OpenZip, file: Any) -> None:
-        self._archive, self._file = archive, file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readinto(self, buffer: Any) -> int:
-        content = self._file.read1(len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+def _unknown(place: Place, error: NotImplementedError) -> UnreadableFile:
+    """The error for a version, a compression or an encryption that `zipfile` does not know."""
+    return UnreadableFile(f"{place}: cannot be unpacked: {error}", UNPACK)

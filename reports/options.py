@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..collect.ingest import known, read, size_of
-from ..collect.inputs import place_of
+from ..collect.ingest import known, look, read_in
 from ..store.archive import FORMAT, Archive
 from ..store.errors import Error
 from ..store.trace import Trace
@@ -96,12 +95,13 @@ def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
     """
     archive = Archive(archive_path)
     if "/" in trace or "." in trace or Path(trace).exists():
-        there = known(trace, archive)
+        found = look(trace)
+        there = known(found, archive)
         if there is not None:
             return there, archive
         archive = cache_archive()
-        with progress(f"reading {trace.rpartition('/')[2]}", lambda: size_of(place_of(trace))) as heard:
-            return read(trace, archive, heard=heard)[0], archive
+        with progress(f"reading {trace.rpartition('/')[2]}", lambda: found.source.bytes) as heard:
+            return read_in(found, archive, heard=heard)[0], archive
     if not archive.path.is_dir():
         raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
     return archive.open(trace), archive

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error
 from .sources import Membership, Source, Sources
-from .staging import Staging, sync_folder
+from .staging import Staging, put_whole, sync_folder
 from .tables import TABLES
 from .trace import Facts, Note, Trace
 
@@ -111,10 +111,15 @@ class Archive:
         return [one for one in self._sources.all() if self.holds(one.trace_id)]
 
     def remember(self, member: Membership) -> None:
-        """Writes what a source is to its run over what was known of it. Without a run it stays in the one it is in."""
+        """Writes what a source is to its run over what was known of it.
+
+        Without a run it stays in the one it is in; in the same run, without a rank of its own, it keeps its rank.
+        """
         there = self._sources.of(member.source)
         if member.run is None and there is not None:
             member = replace(member, run=there.run)
+        if member.rank_from is None and there is not None and member.run == there.run:
+            member = replace(member, rank=there.rank, rank_from=there.rank_from)
         if member != there:
             with _disk_errors(self.path):
                 self._sources.put(member)
@@ -153,7 +158,7 @@ class Archive:
                 manifest = self._manifest(target)
             else:
                 self._publish(staging.path, target)
-            self._sources.put(Membership(id, source, run))
+            self.remember(Membership(id, source, run))
             return self._trace(manifest)
 
     def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any]) -> Trace:
@@ -232,13 +237,7 @@ class Archive:
         for name in ("traces", "derived", "sources", ".staging"):
             (self.path / name).mkdir(parents=True, exist_ok=True)
         if not (self.path / "archive.toml").exists():
-            self._put(self.path / "archive.toml", f"format = {FORMAT}\n")
-
-    def _put(self, path: Path, text: str) -> None:
-        """Writes a small file whole or not at all."""
-        temporary = self.path / ".staging" / f"{uuid.uuid4().hex}.text"
-        temporary.write_text(text)
-        temporary.replace(path)
+            put_whole(self.path / "archive.toml", f"format = {FORMAT}\n", self.path / ".staging")
 
     def _publish(self, staged: Path, target: Path) -> None:
         """Renames the staged folder into place, whoever else does the same at the same moment."""

@@ -22,6 +22,10 @@ __all__ = [
     "I64",
     "LAUNCH",
     "NAME",
+    "NEGATIVE",
+    "NO_START",
+    "OVERFLOW",
+    "OVERLONG",
     "PROCESS",
     "START",
     "TEXT",
@@ -49,7 +53,7 @@ COPY_KINDS = (
 """Directions of a copy: H host, D device, P peer device, A array; UVM_ where the driver moved managed pages."""
 
 
-FLAWS = ("negative duration", "timestamp overflow", "overlong", "no start")
+FLAWS = NEGATIVE, OVERFLOW, OVERLONG, NO_START = ("negative duration", "timestamp overflow", "overlong", "no start")
 """What is wrong with the times of an event. With "no start" its start is not to be trusted either."""
 
 

@@ -1,7 +1,8 @@
 """Compiles a function to machine code on first use and keeps the result on disk.
 
 Only modules that hold kernels import this one, and only when they are needed: Numba takes 0.2 seconds to load.
-Numba renews its cache when the kernel's own file changes, so kernels that call one another live in one file.
+Numba renews its cache when the kernel's own file changes only: a kernel that calls those of other files must be
+touched when they change (see `collect.jsonscan`).
 """
 
 import os

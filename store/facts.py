@@ -5,7 +5,7 @@ None where the source cannot state it: no host calls recorded, so no launch can 
 
 from typing import TYPE_CHECKING, Any
 
-from .query import connect
+from .query import connect, damage_told
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def facts(trace: Trace) -> dict[str, Any]:
     `kernels_without_launch`: no launch call shares the kernel's correlation within its process;
     `kernels_without_call`: no call at all does. `longest_kernel` is [name, ns], ties go to the greater name.
     """
-    with connect({trace.id: trace.files}) as database:
+    with damage_told(f"trace {trace.id[:12]}"), connect({trace.id: trace.files}) as database:
         found: dict[str, Any] = {"kernels": 0, "kernel_names": 0, "kernel_time_ns": 0, "longest_kernel": None}
         if trace.has("kernel"):
             found |= _row(database, KERNELS)

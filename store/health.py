@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .kinds import category_sql
-from .query import connect
+from .query import connect, damage_told
 from .tables import TABLES
 from .trace import Note, Trace
 
@@ -177,7 +177,7 @@ def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
     """The health of a trace. `hints` says, by table, how to record what its format can give."""
     hints = hints or {}
     needed = [name for name in TABLES if name in LOSES or name in hints]
-    with connect({trace.id: trace.files}) as database:
+    with damage_told(f"trace {trace.id[:12]}"), connect({trace.id: trace.files}) as database:
         coverage = [row for table in COVERED if trace.has(table) for row in _coverage(database, trace, table)]
         flawed = [row for table in TABLES if trace.has(table) for row in _flawed(database, table)]
         copying = _copying_kernels(database) if trace.has("kernel") else 0

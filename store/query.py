@@ -1,7 +1,8 @@
 """SQL over traces: a DuckDB view for each table, with the columns of `store.tables` and a few derived ones."""
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Generator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,17 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-__all__ = ["DERIVED", "TraceFiles", "connect", "create_views", "documented", "run", "schema_rows", "view_columns"]
+__all__ = [
+    "DERIVED",
+    "TraceFiles",
+    "connect",
+    "create_views",
+    "damage_told",
+    "documented",
+    "run",
+    "schema_rows",
+    "view_columns",
+]
 
 TraceFiles = Mapping[str, Mapping[str, Path]]
 """Trace id to its files by table name."""
@@ -44,8 +55,10 @@ DERIVED: Mapping[str, str] = {
 def connect(traces: TraceFiles, query: str = "", *, mixed: bool = False) -> "duckdb.DuckDBPyConnection":
     """Opens an in-memory database with a view for each table that at least one of the traces has.
 
-    `mixed`: some of the files were written when their table had fewer columns. With a query that names tables and does
-    not look at the catalogue, only views of names it contains are made: that is most of the time a small query takes.
+    `mixed`: some of the files were written when their table had fewer columns: a new version of a reader or an analysis
+    may add some, which does not change the archive's format, and traces of older ones stay beside its own. With a query
+    that names tables and does not look at the catalogue, only views of names it contains are made: that is most of the
+    time a small query takes.
     """
     import duckdb
 
@@ -69,13 +82,11 @@ def create_views(
         files = [files[table.name] for files in traces.values() if table.name in files]
         if not files:
             continue
-        try:
-            connection.execute(_view(table, files, mixed=mixed))
-        except duckdb.BinderException:
-            connection.execute(_view(table, files, mixed=True))
-        except duckdb.IOException as error:
-            what = f"table {table.name}: {_first_line(error)}"
-            raise ArchiveError(what, "check the archive: tracelode fsck") from error
+        with damage_told(f"table {table.name}"):
+            try:
+                connection.execute(_view(table, files, mixed=mixed))
+            except duckdb.BinderException:
+                connection.execute(_view(table, files, mixed=True))
         if comments:
             connection.execute(_comments(table))
 
@@ -85,20 +96,33 @@ def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
     import duckdb
 
     try:
-        try:
-            return _answer(traces, query)
-        except duckdb.InvalidInputException as error:
-            if "schema mismatch" not in str(error):
-                raise
-            return _answer(traces, query, mixed=True)
+        with damage_told("sql"):
+            try:
+                return _answer(traces, query)
+            except duckdb.InvalidInputException as error:
+                if "schema mismatch" not in str(error):
+                    raise
+                return _answer(traces, query, mixed=True)
     except duckdb.CatalogException as error:
         raise _missing_table(error, traces) from error
-    except (duckdb.IOException, duckdb.InvalidInputException) as error:
-        raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
     except duckdb.Error as error:
-        if "TProtocolException" in str(error):  # what its Parquet reader says of a damaged page
-            raise ArchiveError(f"sql: {_first_line(error)}", "check the archive: tracelode fsck") from error
         raise Error(f"sql: {_first_line(error)}", "see the tables: tracelode sql --schema") from error
+
+
+@contextmanager
+def damage_told(what: str) -> Generator[None]:
+    """Raises `ArchiveError` for what DuckDB says of files that are missing or damaged; `what` begins the message.
+
+    What its Parquet reader says of a damaged page is of no class but the one of all its errors.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        if type(error) is duckdb.Error or isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+            raise ArchiveError(f"{what}: {_first_line(error)}", "check the archive: tracelode fsck") from error
+        raise
 
 
 def _answer(traces: TraceFiles, query: str, *, mixed: bool = False) -> "pl.DataFrame":

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from .staging import put_whole
 
 __all__ = ["Membership", "RankFrom", "Source", "Sources"]
 
@@ -51,9 +52,8 @@ class Sources:
 
     def put(self, membership: Membership) -> None:
         """Remembers it."""
-        temporary = self._staging / f"{uuid.uuid4().hex}.text"
-        temporary.write_text(json.dumps(asdict(membership), sort_keys=True) + "\n")
-        temporary.replace(self._path(membership.source))
+        text = json.dumps(asdict(membership), sort_keys=True) + "\n"
+        put_whole(self._path(membership.source), text, self._staging)
 
     def all(self) -> list[Membership]:
         """All that is remembered, by path: of a file that was read in several states, the latest one."""

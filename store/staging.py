@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-__all__ = ["Staging", "sync_folder"]
+__all__ = ["Staging", "put_whole", "sync_folder"]
 
 ROW_GROUP = 262_144
+LEAST_ROWS = 65_536
+FIRST_TIME = -(1 << 63)
 SCRATCH = "scratch"
 DELTA, SPLIT = "DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"
 REPEATED_NUMBERS = frozenset({"shared_bytes"})
@@ -30,26 +33,34 @@ class Staging:
         self.path = path
         path.mkdir()
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._last: dict[str, int | None] = {}
+        self._waiting: dict[str, list[pa.Table]] = {}
+        self._last: dict[str, int] = {}
 
     def write(self, name: str, table: "pa.Table") -> None:
-        """Appends rows to a table. They must have its columns; the order of rows is the caller's."""
+        """Appends rows to a table. They must have its columns; the order of rows is the caller's.
+
+        Few rows wait for more, so that no row group is small but the last.
+        """
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append(table.select(list(TABLES[name].names)))
+        if sum(len(piece) for piece in waiting) >= LEAST_ROWS:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        import pyarrow as pa
         import pyarrow.compute
         import pyarrow.parquet as pq
 
         pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
         contract = TABLES[name]
-        table = table.select(list(contract.names))
-        if has_length(contract):
-            ends = pc.max(table["end_ns"]).as_py()
-            before = self._last.get(name)
-            self._last[name] = ends if before is None or (ends is not None and ends > before) else before
+        table = pa.concat_tables(self._waiting.pop(name)).unify_dictionaries().combine_chunks()
+        if has_length(contract) and table["end_ns"].null_count < len(table):
+            self._last[name] = max(pc.max(table["end_ns"]).as_py(), self._last.get(name, FIRST_TIME))
         table = packed(table, contract)
         if name not in self._writers:
             path, schema = self.path / f"{name}.parquet", _as_written(contract, table)
             self._writers[name] = pq.ParquetWriter(path, schema, **_layout(contract, table))
-        table = table.cast(self._writers[name].schema).unify_dictionaries()
-        self._writers[name].write_table(table, row_group_size=ROW_GROUP)
+        self._writers[name].write_table(table.cast(self._writers[name].schema), row_group_size=ROW_GROUP)
 
     def scratch(self) -> Path:
         """A folder for what waits to be written; gone when the tables are finished."""
@@ -68,6 +79,8 @@ class Staging:
         """Closes and fsyncs the files; what the manifest says of each table."""
         import pyarrow.parquet as pq
 
+        for name in list(self._waiting):
+            self._flush(name)
         files: dict[str, dict[str, Any]] = {}
         for name, writer in sorted(self._writers.items()):
             writer.close()
@@ -94,6 +107,13 @@ class Staging:
         for writer in self._writers.values():
             writer.close()
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def put_whole(path: Path, text: str, staging: Path) -> None:
+    """Writes a small file whole or not at all: into the folder `staging` first, which is on the same disk."""
+    temporary = staging / f"{uuid.uuid4().hex}.text"
+    temporary.write_text(text)
+    temporary.replace(path)
 
 
 def sync_folder(path: Path) -> None:

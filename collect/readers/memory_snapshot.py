@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..rowwise import Rowwise
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
@@ -34,12 +35,17 @@ def recognises(file: TraceFile) -> bool:
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every block's life to the sink; `UnreadableFile` for what is no snapshot or asks to run code."""
     snapshot = _load(file)
-    segments, traces = snapshot.get("segments"), snapshot.get("device_traces") or []
+    segments, traces = snapshot.get("segments"), snapshot.get("device_traces", [])
     if not isinstance(segments, list) or not isinstance(traces, list):
         raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
     lives = _Lives(sink)
+    if "device_traces" not in snapshot:
+        sink.note("no-history", "the snapshot has no history: births and releases are not known")
     for device, events in enumerate(traces):
-        for event in events if isinstance(events, list) else []:
+        if not isinstance(events, list):
+            sink.note("no-history", "histories of devices that are no lists: not read", example=_json(events)[:200])
+            continue
+        for event in events:
             lives.event(device, event)
     lives.state(segments)
     lives.write()
@@ -97,11 +103,16 @@ class _Lives:
         if kind is None or not isinstance(address, int) or not isinstance(size, int):
             if action != "free_requested":  # its end is told by free_completed
                 self._others.append({"time_ns": _nanoseconds(event), "kind": str(action), "json": _json(event)})
+            if kind or not isinstance(action, str):
+                meaning = "entries of the history without an action, an address or a size: kept in `other`"
+                self._sink.note("bad-entry", meaning, example=_json(event)[:200])
             return
         key = (kind, device, address)
         time = _nanoseconds(event)
         if time is None and event.get("time_us") is not None:
             self._sink.note("out-of-range", "times that cannot be: read as null", example=str(event["time_us"])[:40])
+        elif time is None:
+            self._sink.note("no-time", "entries of the history without a time: when is not known", example=hex(address))
         if action in PAIRED:
             if key in self._alive:
                 self._sink.note(
@@ -134,14 +145,12 @@ class _Lives:
                         self._still("tensor", device, at, size, block | {"stream": segment.get("stream")})
 
     def write(self) -> None:
-        """Hands all rows over."""
-        names = ("device", "kind", "address", "bytes", "birth_ns", "death_ns", "stack", "args")
-        if self._rows:
-            columns = {name: [row[name] for row in self._rows] for name in names}
-            self._sink.write("allocation", {"process": 0, **columns})
-        if self._others:
-            columns = {name: [row[name] for row in self._others] for name in ("time_ns", "kind", "json")}
-            self._sink.write("other", {"process": 0, **columns})
+        """Hands all rows over; a pickle's numbers may be of any size."""
+        rows = Rowwise(self._sink)
+        for table, gathered in (("allocation", self._rows), ("other", self._others)):
+            for row in gathered:
+                rows.add(table, {"process": 0, **row})
+        rows.finish()
 
     def _still(self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any]) -> None:
         if not (isinstance(device, int) and isinstance(address, int) and isinstance(size, int)):

@@ -21,6 +21,7 @@ from ..nsys_columnar import AGAIN, Columnar
 from ..nsys_reading import read_export
 from ..nsys_source import EVENT_TABLES, OWN_TABLES, TABLE
 from ..nsys_streams import FILE, STREAM, Part, StreamTable, find_parts, name_of, schema_of
+from ..places import Place
 from ..sink import Sink
 
 VERSION = 1
@@ -49,7 +50,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     with local(file) as path:
         parts, damage = find_parts(path)
         tables = _tables(parts, _stem(Path(str(file.path))))
-        if len(tables) == 1 and len(_siblings(Path(str(file.path)))) > 1:
+        if len(tables) == 1 and len(_siblings(file.path)) > 1:
             raise UnreadableFile(
                 f"{file.path}: one table of an Nsight Systems export",
                 "give the folder it lies in: the names are in another table",
@@ -110,7 +111,8 @@ def _stem(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def _siblings(path: Path) -> list[Path]:
-    """The Arrow files in the folder of this one."""
-    folder = path.parent
-    return [one for one in folder.iterdir() if one.suffix == path.suffix and one.is_file() and _begins(one)]
+def _siblings(place: Place) -> list[Path]:
+    """The Arrow files in the folder of this one; none of a member of an archive or of an object in a store."""
+    if not isinstance(place, Path):
+        return []
+    return [one for one in place.parent.iterdir() if one.suffix == place.suffix and one.is_file() and _begins(one)]

@@ -31,6 +31,7 @@ VERSION = 1
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
+SUFFIX = ".parquet"
 RANGES = {"Name", "Projected Start", "Projected Duration"}
 NUMBERS = (
     "Projected Start",
@@ -61,12 +62,12 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     cards: list[Columnar] = []
     for path in _files(file):
         columns = columns_of(path)
-        if not (_has_ranges(columns) or _has_devices(columns)):
+        table = open_table(path)
+        if not isinstance(table, ParquetTable) and (columns or path.name.endswith(SUFFIX)):
+            raise UnreadableFile(f"{path}: damaged: {table}", AGAIN)
+        if not isinstance(table, ParquetTable) or not (_has_ranges(columns) or _has_devices(columns)):
             sink.note("unread-file", "files of the folder that are no part of the trace: not read", example=path.name)
             continue
-        table = open_table(path)
-        if not isinstance(table, ParquetTable):
-            raise UnreadableFile(f"{path}: damaged: {table}", AGAIN)
         source = Columnar(str(file.path), {"NVTX_EVENTS projected": table}, {})
         if _has_devices(columns):
             cards.append(source)
@@ -112,7 +113,10 @@ def _read_ranges(source: Columnar, sink: Sink) -> set[int]:
 
 
 def _write_ranges(batch: pa.RecordBatch, rest: list[str], sink: Sink) -> set[int]:
-    process = pc.fill_null(batch.column("PID"), 0)
+    process = batch.column("PID")
+    if process.null_count:
+        sink.note("no-process", "events of no stated process: counted as process 0", count=process.null_count)
+        process = pc.fill_null(process, 0)
     start = batch.column("Projected Start")
     said = {name: batch.column(name) for name in ("Orig Start", "Orig Duration", "Lvl")}
     said |= {name: nonzero(batch.column(name)) for name in (*COUNTED, *rest)}

@@ -5,6 +5,7 @@ of other kinds where those hold more than 10,000 rows together.
 """
 
 import re
+from typing import Any
 
 from ...store.trace import Facts
 from ..files import TraceFile
@@ -70,9 +71,7 @@ def _write_others(activities: Activities) -> None:
             counted[table] = rows
             continue
         room -= rows
-        found = activities.rows(kind)
-        for row in found:
-            row["name"] = activities.string(row.get("name"))
+        found = [_resolved(activities, row) for row in activities.rows(kind)]
         times = [next((row[n] for n in ("start", "timestamp") if isinstance(row.get(n), int)), None) for row in found]
         texts = [as_json(row) or "{}" for row in found]
         activities.sink.write("other", {"process": activities.main, "time_ns": times, "kind": kind, "json": texts})
@@ -83,3 +82,9 @@ def _write_others(activities: Activities) -> None:
             count=sum(counted.values()),
             example=", ".join(f"{table} {rows:,}" for table, rows in sorted(counted.items())),
         )
+
+
+def _resolved(activities: Activities, row: dict[str, Any]) -> dict[str, Any]:
+    """The row with its name as text."""
+    name = row.get("name")
+    return row | {"name": activities.string(name)} if isinstance(name, int) else row

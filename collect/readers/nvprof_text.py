@@ -139,6 +139,9 @@ class _Reading:
                 self._sink.note("truncated", meaning, example=line[:LONGEST])
             else:
                 self._foreign(line)
+        elif layout.is_loose(line):
+            meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"
+            self._sink.note("loose-quote", meaning, example=line[:LONGEST])
         elif not ended:
             meaning = "the last line of the file has no end: its last cell may be cut"
             self._sink.note("unfinished-line", meaning, example=line[:LONGEST])

@@ -10,7 +10,7 @@ from typing import Any
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
-from ..perfetto import KERNELS, STAGES, Begin, Clocks, Sequence, annotations, packets
+from ..perfetto import KERNELS, NAMES, STAGES, Begin, Clocks, Sequence, annotations, packets
 from ..perfetto_events import decoded
 from ..perfetto_slices import Slices
 from ..perfetto_tracks import Track, Tracks
@@ -44,9 +44,11 @@ STAGE_NUMBERS = {
     11: "gpu_id",
     12: "command_buffer_handle",
     13: "queue",
-    14: "name",
+    14: "stage",
     19: "kernel",
+    20: "name",
 }
+STAGE_NAME = 17
 NO_SEQUENCE = 0
 
 
@@ -123,6 +125,9 @@ class _Reading:
         if self._slices.unplaced:
             meaning = "device work that does not say on which device: taken for device 0"
             self._sink.note("no-device", meaning, count=self._slices.unplaced)
+        if unnamed := sum(sequence.unnamed for sequence in self._sequences.values()):
+            meaning = "names given by a number that the file gives no text for: the number stands for the name"
+            self._sink.note("unknown-name", meaning, count=unnamed)
         self._identities()
         self._rows.finish()
 
@@ -234,13 +239,18 @@ class _Reading:
         self._rows.add("flow", row | {"phase": phase})
 
     def _stage(self, content: bytes, time: int, sequence: Sequence) -> None:
+        """A stage of a GPU's pipeline; it is called as its event says, else as its stage."""
         event: dict[str, Any] = {}
-        for number, wire, value, _ in fields(content):
+        name = None
+        for number, wire, value, inner in fields(content):
             if wire == VARINT and number in STAGE_NUMBERS:
                 event[STAGE_NUMBERS[number]] = value
-        for table, what in ((STAGES, "name"), (STAGES, "queue"), (KERNELS, "kernel")):
+            elif wire == BYTES and number == STAGE_NAME:
+                name = inner.decode("utf-8", "replace")
+        for table, what in ((STAGES, "stage"), (STAGES, "queue"), (KERNELS, "kernel"), (NAMES, "name")):
             if what in event:
                 event[what] = sequence.name(table, event[what])
+        event["name"] = name or event.get("name") or event.pop("stage", None)
         self._slices.stage(event, time, self._process(sequence.track))
 
     def _process(self, uuid: int) -> int:

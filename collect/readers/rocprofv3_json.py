@@ -85,7 +85,7 @@ class _Tool:
         symbols = _records(tool, "kernel_symbols")
         self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
         strings = _dict(tool, "strings")
-        self._kinds = {"buffer": _records(strings, "buffer_records"), "callback": _records(strings, "callback_records")}
+        self._kinds = _records(strings, "buffer_records")
         self._messages = {integer(m.get("key")): m.get("value") for m in _records(strings, "marker_api")}
         self._counters = {_handle(c.get("id")): text(c.get("name")) for c in _records(tool, "counters")}
 
@@ -273,8 +273,8 @@ class _Tool:
         return name
 
     def _named(self, record: Record) -> Record:
-        kinds, number = self._kinds["buffer"], integer(record.get("kind"))
-        return kinds[number] if number is not None and 0 <= number < len(kinds) else {}
+        number = integer(record.get("kind"))
+        return self._kinds[number] if number is not None and 0 <= number < len(self._kinds) else {}
 
     def _describe(self) -> dict[str, str]:
         metadata = _dict(self._tool, "metadata")

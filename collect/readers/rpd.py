@@ -17,7 +17,7 @@ from ..amd_database import Lookup, Recording, told, where
 from ..database_columns import INT, TEXT
 from ..files import TraceFile
 from ..nsys_columns import arguments, as_json, filled, translated
-from ..rpd_work import Calls, read_work
+from ..rpd_work import OWN_WORK, Calls, read_work
 from ..sink import Sink
 from ..sqlite import MAGIC, open_database, schema
 
@@ -27,7 +27,6 @@ pc: Any = pyarrow.compute  # its functions are made at import, so its types say 
 
 NEEDED = frozenset({"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
 DAMAGED_HEAD = re.compile(rb'CREATE TABLE "?rocpd_(api_ops|kernelapi|copyapi|op_inputSignals|api)"? ?\(')
-OWN_WORK = re.compile(r"\w+::writeRows|rpdflush|hcc_activity_callback")
 MARKER = "UserMarker"
 CALL = ("id", "pid", "tid", "start", "end", "apiName_id", "args_id")
 AUTOGRAD = {"api_ptr_id": INT, "autogradName_id": INT, "seq": TEXT, "op_id": TEXT, "sizes": TEXT, "input_op_ids": TEXT}

@@ -14,6 +14,7 @@ from ...store.trace import Facts
 from ..files import TraceFile
 from ..rocprof_elements import Timeline, read_timeline
 from ..rocprof_rows import Rows, arguments, copy_kind, integer, nanoseconds, text
+from ..rpd_work import OWN_WORK
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
@@ -27,7 +28,6 @@ OWN = re.compile(
 )
 LANE = re.compile(r"GPU(-?\d+)")
 KERNEL, FILL = "KernelExecution", "FillBuffer"
-OWN_WORK = re.compile(r"\w+::writeRows|rpdflush|hcc_activity_callback")
 FRAME = "UserMarker frame"
 GLOBAL_COUNTER = "Allocated Memory"
 USED = frozenset({"pid", "tid", "name", "ph", "ts", "dur", "args"})

@@ -30,14 +30,16 @@ counted as (
             rows between unbounded preceding and 1 preceding
         ) as before_ns
     from under_way
+),
+counted_once as (
+    select *, greatest(0, end_ns - greatest(start_ns, coalesce(before_ns, start_ns))) as new_ns from counted
 )
 select
     name,
     count(distinct (process, thread, called_ns)) as calls,
-    sum(greatest(0, end_ns - greatest(start_ns, coalesce(before_ns, start_ns))))::bigint as idle_ns,
-    sum(greatest(0, end_ns - greatest(start_ns, coalesce(before_ns, start_ns))))
-        / (select sum(end_ns - start_ns) from gap) as share
-from counted
+    sum(new_ns)::bigint as idle_ns,
+    sum(new_ns) / (select sum(end_ns - start_ns) from gap) as share
+from counted_once
 group by name
 order by idle_ns desc, name
 limit 25

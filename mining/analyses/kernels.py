@@ -33,10 +33,10 @@ def find(trace: Trace) -> Finding:
     """
     rows = trace.sql(SQL)
     flawed = trace.sql("select count(*) from kernel where flaw is not null").item()
-    notes = (f"{plural(flawed, 'call')} without trusted times in no sum and no mean: see the trace's notes.",)
+    note = f"{plural(flawed, 'call')} without trusted times in no sum and no mean: see the trace's notes."
     whole, top = total(rows, "total_ns"), total(rows.head(10), "total_ns")
     sentence = (
         f"{plural(total(rows, 'calls'), 'kernel')} of {plural(len(rows), 'name')}, {duration(whole)} in sum; "
         f"{percent(top, whole)} of it in the {min(10, len(rows))} names that take most."
     )
-    return Finding("kernels", sentence, rows, SQL.strip(), notes * bool(flawed))
+    return Finding("kernels", sentence, rows, SQL.strip(), (note,) if flawed else ())

@@ -78,6 +78,7 @@ def _as_data(health: "Health") -> dict[str, Any]:
         "not_collected": [asdict(missing) for missing in health.missing],
         "coverage": [asdict(coverage) for coverage in health.coverage],
         "flawed": [asdict(flawed) for flawed in health.flawed],
+        "copying_kernels": health.copying_kernels,
     }
 
 

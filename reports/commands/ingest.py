@@ -79,7 +79,8 @@ def _warn_of_cut(outcome: "Outcome") -> None:
 
     for note in outcome.trace.notes if outcome.trace else ():
         if note.kind == "truncated":
-            click.echo(f"warning: {outcome.input.place}: {clean(note.meaning)} ({clean(note.example or '')})", err=True)
+            place = clean(str(outcome.input.place))
+            click.echo(f"warning: {place}: {clean(note.meaning)} ({clean(note.example or '')})", err=True)
 
 
 def _rank(archive: "Archive", outcomes: list["Outcome"]) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Ask = Callable[[str], Finding]
 Rows = Sequence[Mapping[str, Any]]
 
+WORK = ("kernel", "copy", "fill")
+"""Tables of what runs on a device."""
+
 WORTH_SAYING = 0.02
 """A device idle for less than this share of its span is busy: why it waits is no headline."""
 A_LOT = 0.3
@@ -62,7 +65,7 @@ def build(trace: Trace, ask: Ask) -> Report:
 
 def _has_work(trace: Trace) -> bool:
     """Whether there is device work whose times are to be trusted."""
-    there = [f"select flaw from {name}" for name in ("kernel", "copy", "fill") if trace.has(name)]
+    there = [f"select flaw from {name}" for name in WORK if trace.has(name)]
     return (
         bool(there)
         and trace.sql(f"select flaw from ({' union all '.join(there)}) where flaw is null limit 1").height > 0
@@ -106,8 +109,8 @@ def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
 
 
 def _without_work(trace: Trace) -> str:
-    """What there is to say of a trace that holds no kernel, copy or fill."""
-    work = any(trace.has(name) for name in ("kernel", "copy", "fill"))
+    """What there is to say of a trace that holds no kernel, copy or fill, or none with times to be trusted."""
+    work = any(trace.has(name) for name in WORK)
     what = "no kernel, copy or fill" if not work else "no device work with times to be trusted"
     text = f"There is {what} in this trace: nothing to report about a device."
     if any(note.kind == "truncated" for note in trace.notes):

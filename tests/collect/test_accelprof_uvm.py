@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,25 @@ def test_peaks_and_sums_are_labels(tell: Tell) -> None:
     assert (labels["managed_allocations"], labels["managed_allocated_bytes"]) == ("2", str(72 * MIB))
     assert (labels["tensor_frees"], labels["tensor_freed_bytes"]) == ("0", "0")
     assert (labels["ops"], labels["op_groups"]) == ("4", "2")
+
+
+def test_a_sum_without_its_bytes_is_a_count_by_its_whole_name(tell: Tell) -> None:
+    labels = tell(re.sub(r"(\[MemMalloc\] +count: 2) *,.*", r"\1", LOG)).facts.labels
+    assert labels["managed_allocations"] == "2"
+    assert not {"managed_allocat", "managed_allocated_bytes"} & labels.keys()
+
+
+def test_a_sum_that_the_heading_does_not_have_is_kept_as_text(tell: Tell) -> None:
+    told = tell(re.sub(r"\[Op\] +count: 4", r"\g<0>, size: 9 (9 B)", LOG))
+    assert "ops" not in told.facts.labels
+    assert [json.loads(row["json"])["line"][:4] for row in told["other"]] == ["[Op]"]
+
+
+def test_a_launch_that_stands_twice_is_kept_and_noted(tell: Tell) -> None:
+    log = uvm_advisor([*GROUPS, GROUPS[1]], peak=1, tensor_peak=1, objects=(3, 3), tensors=(4, 4))
+    told = tell(log)
+    assert [row["launch"] for row in told["launch_memory"]] == [0, 1, 5, 5]
+    assert told.counts()["repeated-launch"] == 1
 
 
 def test_launches_lumped_into_the_next_operator_cannot_be_told_apart_and_are_noted(tell: Tell) -> None:

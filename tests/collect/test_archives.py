@@ -241,8 +241,8 @@ def test_a_header_longer_than_any_is_not_read(tmp_path: Path) -> None:
 
 
 def test_too_many_members_and_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 2)
-    with pytest.raises(UnreadableFile, match="holds more than 2 files"):
+    monkeypatch.setattr(archives, "MOST_ENTRIES", 2)
+    with pytest.raises(UnreadableFile, match="lists more than 2 entries"):
         archive_at(write(tmp_path / "many.zip", zipped(*FILES.items())))
     monkeypatch.setattr(packing, "RATIO_FROM", 1 << 20)
     bomb = tar({"a.json": b"{" * (8 << 20), "b.json": b""})

@@ -5,11 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.collect.work import PLACE, Notes, table
-from tracelode.collect.flaws import MEANINGS, mark, row_flaws
+from tracelode.collect.flaws import MEANINGS, Marking, row_flaws
 from tracelode.store import TABLES
 from tracelode.store.columns import FLAWS
 
 DAY_NS = 86_400 * 10**9
+
+
+def mark(work: dict[str, pa.Table], notes: Notes) -> dict[str, pa.Table]:
+    """The tables marked as the only block of a trace."""
+    starts = [start for rows in work.values() for start in rows["start_ns"].to_pylist() if start]
+    marking = Marking(min(starts, default=None), notes)
+    marked = marking.mark(work)
+    marking.finish()
+    return marked
 
 
 def times(found: pa.Table) -> list[tuple[int, int, str | None]]:
@@ -131,3 +140,26 @@ def test_many_rows_are_marked_as_few_are() -> None:
     marked = mark({"kernel": full}, notes)["kernel"]
     assert np.flatnonzero(marked["flaw"].is_valid().to_numpy()).tolist() == [5, 200_000]
     assert notes.counts() == {"overlong": 2}
+
+
+def test_a_row_that_is_marked_already_keeps_what_was_recorded_of_it() -> None:
+    notes = Notes()
+    later = {"start_ns": 10**9, "end_ns": 10**9 + 1}
+    lost = table("kernel", {"start_ns": 0, "end_ns": 31 * DAY_NS, "name": "lost"}, later)
+    marked = mark({"kernel": row_flaws(lost, "kernel", notes)}, notes)["kernel"]
+    assert times(marked)[0] == (0, 0, "timestamp overflow")
+    assert marked["args"].to_pylist()[0] == f'{{"recorded_end_ns": {31 * DAY_NS}}}'
+    assert notes.counts() == {"timestamp-overflow": 1}
+
+
+def test_a_fault_beyond_the_clock_without_an_end_is_none_the_less_read() -> None:
+    row = {"process": 1, "processor": "gpu", "start_ns": 1 << 62, "end_ns": None}
+    fault = pa.Table.from_pylist([row], schema=TABLES["fault"].schema)
+    assert row_flaws(fault, "fault", Notes())["end_ns"].to_pylist() == [1 << 62]
+
+
+def test_columns_that_a_piece_leaves_out_are_added_where_they_are_needed() -> None:
+    piece = pa.table({"process": [1, 1], "start_ns": [5, 6], "end_ns": [4, 7], "name": ["a", "b"]})
+    marked = row_flaws(piece, "op", Notes())
+    assert marked["flaw"].to_pylist() == ["negative duration", None]
+    assert marked["args"].to_pylist() == ['{"recorded_end_ns": 4}', None]

@@ -175,7 +175,7 @@ def test_invalid_utf8_is_replaced_and_counted(tmp_path: Path) -> None:
     trace = read_bytes(tmp_path, b'{"schemaVersion": 1, "traceEvents": [' + bad + b"," + bad + b"," + good + b"]}")
     assert [row["name"] for row in rows_of(trace, "op")] == ["caf\ufffd", "caf\ufffd", "café"]
     assert [row["args"]["stack"] for row in rows_of(trace, "op")] == ["\ufffd file", "\ufffd file", "\u4f60"]
-    assert notes_of(trace) == {"invalid-utf8": 2}  # one name and one text of arguments, each of two events
+    assert notes_of(trace) == {"invalid-utf8": 3}  # one name, and the arguments of two events
 
 
 def test_a_missing_quote_in_an_arrow_costs_nothing(tmp_path: Path) -> None:

@@ -98,3 +98,15 @@ def test_calls_of_one_graph_share_a_correlation_with_many_kernels(tmp_path: Path
         ("orphan", None),
     ]
     assert {note.kind: note.count for note in trace.notes} == {"no-launch": 1, "shared-launch": 2}
+
+
+def test_spans_of_a_device_without_work_belong_to_the_process_with_the_most_events(tmp_path: Path) -> None:
+    calls = [_work(0, pid, 0, number)[0] for number, pid in enumerate((77, 77, 78))]
+    trace = read_events(tmp_path, *calls, duration("gpu_user_annotation", "step", 5, 7, 3, 1))
+    assert [(row["process"], row["name"]) for row in rows_of(trace, "range")] == [(77, "step")]
+
+
+def test_a_process_of_several_ranks_owns_no_lane_by_its_rank(tmp_path: Path) -> None:
+    several = [_work(0, 100, 0, 1, rank=rank)[0] for rank in (0, 1)]
+    trace = read_events(tmp_path, *several, *_work(1, 200, 1, 9))
+    assert [(row["process"], row["launch"]) for row in rows_of(trace, "kernel")] == [(200, 0)]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.collect.work import Notes, table
-from tracelode.collect.overlaps import check_overlaps, streams
+from tracelode.collect.overlaps import Overlaps, streams
 
 Row = dict[str, Any]
 
@@ -16,7 +16,7 @@ def gemms(count: int, **more: Any) -> list[Row]:
 
 def overlong(*rows: Row, name: str = "kernel") -> list[int]:
     """The places of the rows that are overlong."""
-    found = check_overlaps({name: table(name, *rows)}, Notes()).get(name)
+    found = Overlaps().check({name: table(name, *rows)}).get(name)
     return [] if found is None else found.nonzero()[0].tolist()
 
 
@@ -34,13 +34,17 @@ def test_streams_hold_the_rows_of_all_tables_by_start() -> None:
 def test_overlaps_are_counted_with_what_lies_within_another() -> None:
     rows = [{"start_ns": 0, "end_ns": 100}, {"start_ns": 90, "end_ns": 120}, {"start_ns": 95, "end_ns": 99}]
     notes = Notes()
-    assert check_overlaps({"kernel": table("kernel", *rows)}, notes) == {}
+    overlaps = Overlaps()
+    assert overlaps.check({"kernel": table("kernel", *rows)}) == {}
+    overlaps.tell(notes)
     assert notes == [("overlap", 2, "14 ns shared in all; 1 lie within another")]
 
 
 def test_what_touches_does_not_overlap() -> None:
     notes = Notes()
-    check_overlaps({"kernel": table("kernel", {"start_ns": 0, "end_ns": 5}, {"start_ns": 5, "end_ns": 9})}, notes)
+    overlaps = Overlaps()
+    overlaps.check({"kernel": table("kernel", {"start_ns": 0, "end_ns": 5}, {"start_ns": 5, "end_ns": 9})})
+    overlaps.tell(notes)
     assert notes == []
 
 
@@ -72,7 +76,7 @@ def test_a_copy_may_be_overlong_among_kernels() -> None:
         "kernel": table("kernel", *gemms(30)),
         "copy": table("copy", {"start_ns": 250, "end_ns": 2000, "kind": "HtoD"}),
     }
-    found = check_overlaps(work, Notes())
+    found = Overlaps().check(work)
     assert found["copy"].tolist() == [True]
     assert not found["kernel"].any()
 
@@ -104,7 +108,9 @@ def test_what_an_overlong_kernel_covers_is_no_overlap() -> None:
     rows[4]["end_ns"] = 1500
     rows[17]["end_ns"] = 1805
     notes = Notes()
-    check_overlaps({"kernel": table("kernel", *rows)}, notes)
+    overlaps = Overlaps()
+    overlaps.check({"kernel": table("kernel", *rows)})
+    overlaps.tell(notes)
     assert notes == [("overlap", 1, "5 ns shared in all; 0 lie within another")]
 
 
@@ -112,7 +118,9 @@ def test_what_an_overlong_kernel_covers_is_no_overlap() -> None:
 def test_the_time_shared_is_what_the_sum_exceeds_the_union_by(pairs: list[tuple[int, int]]) -> None:
     rows = [{"start_ns": start, "end_ns": start + length, "graph": 1} for start, length in pairs]
     notes = Notes()
-    check_overlaps({"kernel": table("kernel", *rows)}, notes)
+    overlaps = Overlaps()
+    overlaps.check({"kernel": table("kernel", *rows)})
+    overlaps.tell(notes)
     covered = {ns for start, length in pairs for ns in range(start, start + length)}
     shared = sum(length for _, length in pairs) - len(covered)
     told = int(notes[0][2].split()[0]) if notes and notes[0][2] else 0

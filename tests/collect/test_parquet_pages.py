@@ -35,6 +35,15 @@ def test_the_pages_come_to_what_the_footer_says_but_for_their_headers(
     assert said * 0.9 < unpacked_bytes(tmp_path / "t.parquet") <= said
 
 
+@pytest.mark.parametrize("kind", [1, 2, 3, 7], ids=["true", "false", "byte", "double"])
+def test_a_list_of_more_values_than_the_file_has_bytes_is_told(tmp_path: Path, kind: int) -> None:
+    path = tmp_path / "t.parquet"
+    footer = bytes([0x19, 0xF0 | kind, *[0x80] * 8, 0x10, 0])  # field 1: a list of 2^60 values
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(ValueError, match="beyond the end of the file"):
+        unpacked_bytes(path)
+
+
 def test_a_page_is_believed_and_not_the_footer(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     write(path, ZEROS, use_dictionary=False, compression="zstd")

@@ -12,7 +12,7 @@ from tests.collect.small_traces import trace
 from tests.collect.test_archives import tar
 from tracelode.collect import remote
 from tracelode.collect.files import open_file
-from tracelode.collect.ingest import known, read
+from tracelode.collect.ingest import known, look, read
 from tracelode.collect.inputs import inputs, place_of
 from tracelode.collect.remote import Remote
 from tracelode.store import Archive, Error, UnreadableFile
@@ -63,9 +63,9 @@ def test_the_store_is_asked_no_more_often_than_needed(store: ObjectStore, tmp_pa
 
 def test_a_trace_in_the_store_is_known_by_url_size_and_time(store: ObjectStore, tmp_path: Path) -> None:
     archive = Archive(tmp_path)
-    assert known("s3://b/run/rank1.json.gz", archive) is None
+    assert known(look("s3://b/run/rank1.json.gz"), archive) is None
     first, new = read("s3://b/run/rank1.json.gz", archive)
-    again = known("s3://b/run/rank1.json.gz", archive)
+    again = known(look("s3://b/run/rank1.json.gz"), archive)
     assert (new, first.kernel.collect()["name"].to_list()) == (True, ["b"])
     assert again is not None
     assert again.id == first.id
@@ -74,7 +74,7 @@ def test_a_trace_in_the_store_is_known_by_url_size_and_time(store: ObjectStore, 
     assert one.source.modified_ns == int(MODIFIED.timestamp()) * 10**9
     assert (one.rank, one.rank_from) == (1, "name")
     store.objects["run/rank1.json.gz"] = gzip.compress(trace("another"))
-    assert known("s3://b/run/rank1.json.gz", archive) is None
+    assert known(look("s3://b/run/rank1.json.gz"), archive) is None
 
 
 @pytest.mark.parametrize("url", ["s3://b/run", "s3://b/run/"])

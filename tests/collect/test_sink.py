@@ -1,12 +1,17 @@
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tracelode.collect import linking
 from tracelode.collect.sink import Sink
-from tracelode.store import stored
+from tracelode.store import Note, stored
 from tracelode.store.archive import Archive
 from tracelode.store.staging import Staging
 
@@ -185,3 +190,64 @@ def test_a_place_for_calls_without_a_call_links_nothing(staging: Staging) -> Non
     staging.finish()
     assert [(row["name"], row["launch"]) for row in _read(staging, "kernel")] == [("k", None)]
     assert [note.kind for note in notes] == ["no-launch"]
+
+
+def test_kernels_with_the_correlation_0_of_many_have_no_launch_and_keep_their_own_operator(staging: Staging) -> None:
+    sink = Sink(staging)
+    times = {"start_ns": [10, 20, 30], "end_ns": [11, 21, 31]}
+    sink.write(
+        "kernel", {**KERNEL, **times, "name": ["a", "b", "c"], "correlation": [0, 0, 7], "external": [77, 77, 77]}
+    )
+    sink.write("api", {**CALL, "thread": 5, "start_ns": [1, 5], "end_ns": [2, 6], "correlation": [0, 7]})
+    op = {"process": 1, "thread": 5, "name": ["op"], "start_ns": [0], "end_ns": [9], "external": [77]}
+    sink.write("op", op)
+    notes = {note.kind: (note.count, note.example) for note in sink.finish()}
+    staging.finish()
+    assert [(k["name"], k["launch"], k["op"], k["external"]) for k in _read(staging, "kernel")] == [
+        ("a", None, None, 77),
+        ("b", None, None, 77),
+        ("c", 0, 0, None),
+    ]
+    assert notes["zero-correlation"] == (2, "kernel a at 10 ns")
+    assert notes["no-launch"] == (2, "2 of 3 rows of kernel")
+
+
+WORK = st.lists(
+    st.tuples(
+        st.sampled_from(["kernel", "copy"]),
+        st.integers(1, 2),
+        st.integers(0, 1),
+        st.sampled_from([7, 20]),
+        st.integers(0, 40),
+        st.integers(1, 9),  # never so long, beside others, as to be marked: that depends on the block
+        st.integers(0, 6),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(WORK, st.integers(5, 9))
+def test_blocks_change_neither_rows_nor_notes(work: list[tuple[Any, ...]], rows: int) -> None:
+    def read(size: int) -> tuple[dict[str, Any], list[Note]]:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Archive(folder).stage() as staging,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr(linking, "BLOCK_ROWS", size)
+            sink = Sink(staging)
+            for table, process, device, stream, start, length, correlation in work:
+                place = {"process": process, "device": device, "stream": stream, "correlation": [correlation]}
+                sink.write(table, {**place, "start_ns": [start], "end_ns": [start + length]})
+            times = {"start_ns": range(6), "end_ns": range(1, 7), "correlation": range(6)}
+            for process in (1, 2):
+                sink.write("api", {**CALL, "process": process, "thread": 5, **times})
+            notes = sink.finish()
+            return {name: _read(staging, name) for name in staging.finish()}, list(notes)
+
+    whole, notes = read(1000)
+    parted, told = read(rows)
+    assert parted == whole
+    assert [(note.kind, note.count, note.example) for note in told] == [(n.kind, n.count, n.example) for n in notes]

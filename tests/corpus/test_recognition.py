@@ -17,6 +17,7 @@ READERS = {
     "execution-trace": "execution_trace",
     "kineto": "kineto",
     "memory-snapshot": "memory_snapshot",
+    "nsys-recipe-parquet": "nsys_recipe",
     "nsys-sqlite": "nsys",
     "nvprof-csv": "nvprof_text",
     "nvprof-sqlite": "nvprof",
@@ -57,5 +58,5 @@ def test_each_file_is_claimed_by_the_reader_of_its_format_alone(corpus: Path) ->
         checked += 1
         if found != [READERS[row["format"]]]:
             wrong.append(f"{row['path']}: {', '.join(found) or 'nobody'}")
-    assert checked >= 160
+    assert checked >= 167
     assert wrong == []

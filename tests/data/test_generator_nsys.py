@@ -1,6 +1,5 @@
 """Holds the generator's Nsight Systems exports against the truth, the Kineto file of the same run and real exports."""
 
-import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -76,14 +75,13 @@ def test_several_processes_fit_into_one_nsys_export(tmp_path: Path) -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif("TRACELODE_CORPUS" not in os.environ, reason="no corpus of public traces")
-def test_the_nsys_tables_and_columns_are_those_of_real_exports(made: Path) -> None:
+def test_the_nsys_tables_and_columns_are_those_of_real_exports(made: Path, corpus: Path) -> None:
     def columns(path: Path) -> dict[str, list[str]]:
         with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as database:
             tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             return {t: [row[1] for row in database.execute(f"PRAGMA table_info({t})")] for (t,) in tables}
 
-    exports = (Path(os.environ["TRACELODE_CORPUS"]) / "nsys-sqlite").glob("*/*.sqlite")
+    exports = (corpus / "nsys-sqlite").glob("*/*.sqlite")
     real = [columns(path) for path in exports]
     for table, ours in columns(made / "run.sqlite").items():
         assert ours in [one[table] for one in real if table in one], table

@@ -23,7 +23,7 @@ def test_a_page_stands_in_the_index_and_shows_the_command_that_makes_the_file(pa
     assert f"]({page})" in (FOLDER / "README.md").read_text()
     text = (FOLDER / page).read_text()
     assert text.startswith("# ")
-    assert re.search(r"```|\| `nsys export", text)
+    assert re.search(r"## Where it comes from\n[^#]*```|\| `nsys export", text)
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -69,6 +69,13 @@ def test_a_block_given_out_twice_is_noted(tmp_path: Path) -> None:
     assert [note.kind for note in trace.notes] == ["unfreed-block"]
 
 
+def test_numbers_that_cannot_be_are_left_out_and_counted(tmp_path: Path) -> None:
+    history = [_event("alloc", 1 << 70, 2, 3), _event("alloc", 7, 1 << 80, 4), _event("alloc", 8, 16, 5)]
+    trace = _read(tmp_path, pickle.dumps({"segments": [], "device_traces": [history]}))
+    assert trace.sql("select address, bytes from allocation order by bytes").rows() == [(None, 2), (8, 16)]
+    assert [(note.kind, note.count) for note in trace.notes] == [("out-of-range", 2)]
+
+
 class _Runs:
     """What an attacker would pickle: loading it would run a command."""
 

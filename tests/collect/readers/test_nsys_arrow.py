@@ -8,6 +8,8 @@ import pytest
 
 from tests.collect.nsys_exports import arrow, write_arrow, write_arrow_folder
 from tests.collect.reading import Tables, Told, damaged, read
+from tests.collect.test_archives import tar
+from tracelode.collect.archives import member_of
 from tracelode.collect.files import open_file, reader_of
 from tracelode.collect.nsys_streams import find_parts
 from tracelode.collect.readers import nsys_arrow
@@ -100,6 +102,13 @@ def test_one_table_of_a_folder_is_refused_with_the_folder_as_hint(tmp_path: Path
     with pytest.raises(UnreadableFile) as caught:
         tell(write_arrow_folder(tmp_path, TABLES) / "CUPTI_ACTIVITY_KIND_KERNEL.arrow")
     assert "folder" in caught.value.hint
+
+
+def test_one_table_in_an_archive_has_no_folder_to_look_in(tmp_path: Path) -> None:
+    names = stream(arrow(TABLES["StringIds"]), "StringIds")
+    (tmp_path / "run.tar").write_bytes(tar({"run/StringIds.arrows": names}))
+    told = read(nsys_arrow, member_of(tmp_path / "run.tar", "run/StringIds.arrows"), tmp_path)
+    assert told.facts.format == "nsys_arrow"
 
 
 def test_a_batch_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, tell: Callable[[Path], Told]) -> None:

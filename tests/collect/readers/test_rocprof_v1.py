@@ -9,11 +9,8 @@ import pytest
 
 from tests.collect.reading import Told, damaged, read
 from tracelode.collect.files import open_file
-from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rocprof_v1
-from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
-from tracelode.store.facts import facts
 
 LANES = {2: "CPU HIP API", 1: "COPY", 6: "GPU0", 518: "GPU Barriers0"}
 AGENT = {
@@ -197,15 +194,3 @@ def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(content: str, 
         except UnreadableFile as error:
             assert file.name in error.message
     assert read_at_all
-
-
-@pytest.mark.corpus
-def test_the_facts_of_real_files_are_those_worked_out_by_hand(corpus: Path, tmp_path: Path) -> None:
-    truth = json.loads((corpus / "TRUTH.json").read_text())
-    files = {name: wanted for name, wanted in truth.items() if name.startswith("rocprof-v1/")}
-    assert files
-    for name, wanted in files.items():
-        trace, _ = ingest(corpus / name, Archive(tmp_path / "real"))
-        found = json.loads(json.dumps(facts(trace)))
-        assert found == {key: value if wanted[key] is None else wanted[key] for key, value in found.items()}, name
-        assert not trace.has("other")

@@ -6,10 +6,7 @@ import pytest
 
 from tests.collect.reading import Told, damaged, read
 from tracelode.collect.files import open_file
-from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rocprofv3_csv
-from tracelode.store.archive import Archive
-from tracelode.store.facts import facts
 
 KERNELS = (
     '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",'
@@ -219,15 +216,3 @@ def test_damage_gives_rows_and_notes_and_nothing_else(tmp_path: Path) -> None:
             if rocprofv3_csv.recognises(open_file(file)):
                 told = read(rocprofv3_csv, file, tmp_path / f"{len(content)}-{at}")
                 assert told.tables.keys() <= {"kernel", "allocation", "range", "device", "process", "other"}
-
-
-@pytest.mark.corpus
-def test_the_facts_of_real_files_are_those_worked_out_by_hand(corpus: Path, tmp_path: Path) -> None:
-    truth = json.loads((corpus / "TRUTH.json").read_text())
-    files = {name: wanted for name, wanted in truth.items() if name.startswith("rocprofv3-csv/")}
-    assert files
-    for name, wanted in files.items():
-        trace, _ = ingest(corpus / name, Archive(tmp_path / "real"))
-        found = json.loads(json.dumps(facts(trace)))
-        assert found == {key: value if wanted[key] is None else wanted[key] for key, value in found.items()}, name
-        assert not trace.has("other")

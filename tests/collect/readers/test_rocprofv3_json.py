@@ -11,7 +11,6 @@ from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rocprofv3_json
 from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
-from tracelode.store.facts import facts
 
 Record = dict[str, Any]
 KINDS = [
@@ -240,15 +239,3 @@ def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(tmp_path: Path
             read(rocprofv3_json, file, tmp_path / str(at))
         except UnreadableFile as error:
             assert file.name in error.message
-
-
-@pytest.mark.corpus
-def test_the_facts_of_real_files_are_those_worked_out_by_hand(corpus: Path, tmp_path: Path) -> None:
-    truth = json.loads((corpus / "TRUTH.json").read_text())
-    files = {name: wanted for name, wanted in truth.items() if name.startswith("rocprofv3-json/")}
-    assert files
-    for name, wanted in files.items():
-        trace, _ = ingest(corpus / name, Archive(tmp_path / "real"))
-        found = json.loads(json.dumps(facts(trace)))
-        assert found == {key: value if wanted[key] is None else wanted[key] for key, value in found.items()}, name
-        assert not trace.has("other")

@@ -7,11 +7,8 @@ import pytest
 
 from tests.collect.reading import Told, damaged, read
 from tracelode.collect.files import open_file
-from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rpd_json
-from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
-from tracelode.store.facts import facts
 
 LANES = [
     {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}},
@@ -133,15 +130,3 @@ def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(tmp_path: Path
             outcomes.add("unreadable")
             assert file.name in error.message
     assert outcomes == {"rows", "unreadable"}
-
-
-@pytest.mark.corpus
-def test_the_facts_of_real_files_are_those_worked_out_by_hand(corpus: Path, tmp_path: Path) -> None:
-    truth = json.loads((corpus / "TRUTH.json").read_text())
-    files = {name: wanted for name, wanted in truth.items() if name.startswith("rpd-json/")}
-    assert files
-    for name, wanted in files.items():
-        trace, _ = ingest(corpus / name, Archive(tmp_path / "real"))
-        found = json.loads(json.dumps(facts(trace)))
-        assert found == {key: value if wanted[key] is None else wanted[key] for key, value in found.items()}, name
-        assert not trace.has("other")

@@ -8,8 +8,7 @@ import pytest
 from tests.collect.protobuf_messages import fixed64, message, told
 from tracelode.collect.files import open_file
 from tracelode.collect.readers import xplane
-from tracelode.store import Archive, UnreadableFile
-from tracelode.store.facts import facts
+from tracelode.store import UnreadableFile
 
 STATS = [
     *("correlation_id", "kernel_details", "memcpy_details", "context_id", "cuda_graph_id", "shape", "device_vendor"),
@@ -241,15 +240,3 @@ def test_flipped_bytes_never_break_the_reader() -> None:
             content[chance.randrange(len(content))] = chance.randrange(256)
         read += rows_of(bytes(content)) is not None
     assert read > 10
-
-
-@pytest.mark.corpus
-def test_real_profiles_have_the_facts_worked_out_by_other_means(corpus: Path, tmp_path: Path) -> None:
-    from tracelode.collect.ingest import read
-
-    truth = {k: v for k, v in json.loads((corpus / "TRUTH.json").read_text()).items() if k.startswith("xplane/")}
-    assert truth
-    for name, expected in truth.items():
-        trace, _ = read(corpus / name, Archive(tmp_path / "archive"))
-        stated = {k: v for k, v in facts(trace).items() if expected.get(k) is not None}
-        assert stated == {k: expected[k] for k in stated}, name
