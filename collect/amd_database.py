@@ -12,6 +12,7 @@ from ..store.errors import UnreadableFile
 from .database_columns import INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import as_json, dictionary, is_uniform, nonzero
 from .sink import Sink
+from .spool import whole
 from .sqlite import Database
 
 __all__ = ["Lookup", "Recording", "told", "where"]
@@ -47,7 +48,7 @@ class Lookup:
 
     def take(self, ids: pa.Array, column: str) -> pa.Array:
         """The column's value for each id; null where there is no such row."""
-        values = _whole(self.table[column])
+        values = whole(self.table[column])
         if values.null_count == len(values) or ids.null_count == len(ids):
             return pa.nulls(len(ids), values.type)
         if self._last[0] is not ids:  # columns are asked for one after another for the same rows
@@ -191,11 +192,6 @@ class Recording:
             self.sink.note("damaged-table", meaning, example=f"{name}: {damage}")
             return None
         return name if self.database.count(name) else None
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array; it is copied where it is not yet."""
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def told(values: pa.Array) -> pa.Array:

@@ -17,6 +17,7 @@ from ..store.tables import TABLES
 from .kineto_args import with_member
 from .launches import Launches, case
 from .overlaps import Overlaps
+from .spool import nulls, whole
 
 __all__ = ["MEANINGS", "Marking", "row_flaws"]
 
@@ -120,7 +121,7 @@ def _marked(piece: pa.Table, table: str, rows: Bools, flaw: str, note: Callable[
 
 def _repaired(flawed: pa.Table, table: str, flaw: str) -> dict[str, pa.Array]:
     """What the columns of flawed rows become."""
-    columns: dict[str, pa.Array] = {"end_ns": flawed["start_ns"].combine_chunks()}
+    columns: dict[str, pa.Array] = {"end_ns": whole(flawed["start_ns"])}
     if "flaw" in TABLES[table].names:
         columns["flaw"] = pa.repeat(flaw, len(flawed))
     if "args" in TABLES[table].names:
@@ -129,17 +130,17 @@ def _repaired(flawed: pa.Table, table: str, flaw: str) -> dict[str, pa.Array]:
             given = flawed["args"].cast(pa.string())
             given = pc.if_else(pc.equal(given, "{}"), None, given)
         told = with_member(given, "recorded_end_ns", flawed["end_ns"].cast(pa.string())).cast(pa.string())
-        columns["args"] = told.combine_chunks() if isinstance(told, pa.ChunkedArray) else told
+        columns["args"] = whole(told)
     return columns
 
 
 def _with(piece: pa.Table, name: str, mask: pa.Array, values: pa.Array) -> pa.Table:
     """The piece with those values in the column, in order, where the mask is true; the column keeps its type."""
     if name not in piece.column_names:
-        piece = piece.append_column(name, pa.nulls(len(piece), values.type))
+        piece = piece.append_column(name, nulls(len(piece), values.type))
     at = piece.schema.get_field_index(name)
     field = piece.schema.field(at)
-    column = piece[name].combine_chunks()
+    column = whole(piece[name])
     text = pa.types.is_dictionary(field.type)
     replaced = pc.replace_with_mask(column.cast(pa.string()) if text else column, mask, values)
     return piece.set_column(at, field, replaced.dictionary_encode() if text else replaced)

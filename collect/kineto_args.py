@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from .spool import whole
+
 __all__ = ["with_member"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
@@ -48,13 +50,8 @@ def _scalar(text: str) -> pa.Scalar:
 
 
 def _encoded(column: Texts) -> pa.DictionaryArray:
-    whole = _whole(column)
-    return whole if isinstance(whole, pa.DictionaryArray) else whole.dictionary_encode()
-
-
-def _whole(column: Texts) -> pa.Array:
-    """One array: some functions of Arrow lose rows of columns that have empty chunks."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    one = whole(column)  # some functions of Arrow lose rows of columns that have empty chunks
+    return one if isinstance(one, pa.DictionaryArray) else one.dictionary_encode()
 
 
 def _codes(column: pa.DictionaryArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

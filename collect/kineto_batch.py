@@ -18,7 +18,7 @@ from .successors import new_successors
 
 __all__ = ["Batch", "Rows"]
 
-ROWS = 16_384
+ROWS = 8_192
 """Events of a kind that are read before they are written."""
 MOST_SPANS = 512
 LEFT = 1 << 20
@@ -72,6 +72,10 @@ class Batch:
         count = self.scan.strings.used[0]
         if count > self._sizes["strings"] // 2 or self.scan.strings.starts[count] > self._sizes["arena"] // 2:
             self._forget_strings()
+
+    def close(self) -> None:
+        """Gives the room for events back; the time of the first one is still known."""
+        self.scan = self.scan._replace(cells=np.empty(0, np.int64))
 
     def grow(self) -> None:
         """Doubles all room: for an event that does not fit an empty batch.
@@ -259,7 +263,7 @@ class Rows:
 
     def has(self, bit: int) -> Bools:
         """Which events have the member of that bit of PRESENT."""
-        return (self._present >> bit) & 1 == 1
+        return (self._present & (1 << bit)) != 0
 
     def has_role(self, role: Role) -> Bools:
         """Which events have that argument."""

@@ -5,11 +5,14 @@ from functools import cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from .jsonrepair import text_of
 from .kineto_record import whole
 
 __all__ = ["collective_columns"]
+
+pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
 TEXTS = {"kind": "Collective name", "type": "dtype", "group": "Process Group Name"}
 NUMBERS = {
@@ -20,13 +23,16 @@ NUMBERS = {
 }
 
 
-def collective_columns(args: list[str | None]) -> dict[str, pa.Array]:
-    """The columns that are told by arguments, given as JSON objects. One parse a collective."""
-    said: list[dict[str, Any]] = [json.loads(text or "{}") for text in args]
+def collective_columns(args: pa.DictionaryArray) -> dict[str, pa.Array]:
+    """The columns that are told by arguments, given as JSON objects. One parse for each distinct object."""
+    distinct = args.unique()
+    which = pc.index_in(args.dictionary_decode(), value_set=distinct.dictionary_decode())
+    said: list[dict[str, Any]] = [json.loads(text or "{}") for text in distinct.to_pylist()]
     columns = {name: pa.array([_text(one.get(key)) for one in said], pa.string()) for name, key in TEXTS.items()}
     columns |= {name: pa.array([whole(one.get(key)) for one in said], pa.int64()) for name, key in NUMBERS.items()}
     ranks = [one.get("Process Group Ranks") for one in said]
-    return {**columns, "ranks": pa.array([_text(r) if _is_list(r) else None for r in ranks], pa.string())}
+    columns["ranks"] = pa.array([_text(r) if _is_list(r) else None for r in ranks], pa.string())
+    return {name: column.take(which) for name, column in columns.items()}
 
 
 def _text(value: Any) -> str | None:

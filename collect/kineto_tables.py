@@ -23,7 +23,7 @@ from .kineto_memory import Lifetimes
 from .kineto_process import Columns, Lanes, Processes
 from .kineto_record import LARGEST_DEVICE, lane_number
 from .kineto_vocabulary import RANGES, Kind, Role
-from .spool import NOTHING
+from .spool import NOTHING, whole
 
 __all__ = ["Tables"]
 
@@ -141,9 +141,9 @@ class Tables:
         told = rows.has_role(Role.COLLECTIVE)
         collectives = rows.where(told)
         if collectives:
-            self._collective(collectives, columns["args"].filter(pa.array(told)).to_pylist())
+            self._collective(collectives, columns["args"].filter(pa.array(told)))
 
-    def _collective(self, rows: Rows, args: list[str | None]) -> None:
+    def _collective(self, rows: Rows, args: pa.DictionaryArray) -> None:
         columns = {
             "device": rows.numbers(Role.DEVICE).astype(np.int32),
             "stream": rows.numbers(Role.STREAM),
@@ -357,7 +357,7 @@ def _by_lane(pid: Ints, device: Callable[[int], int | None]) -> pa.Array:
 def _replaced(texts: Any, by: Mapping[str, str]) -> pa.Array:
     """The texts, some of them replaced."""
     encoded = pc.dictionary_encode(texts)
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    encoded = whole(encoded)
     return pa.array([by.get(t, t) for t in encoded.dictionary.to_pylist()], pa.string()).take(encoded.indices)
 
 

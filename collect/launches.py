@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.columns import NO_START
+from .spool import whole
 
 __all__ = ["Launches", "case", "check_calls", "check_shared", "note_zero"]
 
@@ -101,15 +102,15 @@ class Launches:
     def _graph_as_one(self, kernel: pa.Table) -> None:
         length = pc.subtract(kernel["end_ns"], kernel["start_ns"])
         self._kernel_ns += pc.sum(length).as_py() or 0
-        names = pc.unique(kernel["name"].combine_chunks())
+        names = pc.unique(whole(kernel["name"]))
         names = (names.dictionary.take(names.indices) if pa.types.is_dictionary(names.type) else names).drop_null()
         names = names.filter(pc.match_substring_regex(names, GRAPH_LAUNCH))
         if not len(names):
             return
-        whole = pc.is_in(kernel["name"].cast(pa.string()), value_set=names)
-        self._graphs += pc.sum(whole).as_py()
+        graphs = pc.is_in(kernel["name"].cast(pa.string()), value_set=names)
+        self._graphs += pc.sum(graphs).as_py()
         self._graph_name = self._graph_name or names[0].as_py()[:EXAMPLE]
-        self._graph_ns += pc.sum(length.filter(whole)).as_py() or 0
+        self._graph_ns += pc.sum(length.filter(graphs)).as_py() or 0
 
 
 @dataclass(frozen=True)

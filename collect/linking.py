@@ -6,8 +6,8 @@ one id (a driver call inside a runtime call, an export that lists each launch tw
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -20,9 +20,9 @@ from ..store.tables import TABLES
 from .flaws import Marking
 from .launches import check_calls, check_shared, note_zero
 from .memory import give_back
-from .nesting import innermost
+from .nesting import Nesting
 from .ordering import Lanes, idle_places, in_order
-from .spool import NOTHING, Spool, kept
+from .spool import NOTHING, Spool, kept, nulls, whole
 
 __all__ = ["DEVICE_WORK", "LINKED", "link"]
 
@@ -31,7 +31,7 @@ LINKED = frozenset({*DEVICE_WORK, "api", "op"})
 """Tables whose rows are linked to one another."""
 
 FARTHEST = np.iinfo(np.int64).max
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 32_768
 """Device work is linked, checked and written in blocks of about so many rows of the largest table."""
 
 CHECKED = ("context", "flaw", "correlation", "graph", "name", "kind", "args")
@@ -40,26 +40,6 @@ LAUNCH = ("launch", "launch_ns", "launch_thread", "op")
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Note = Callable[..., None]
-
-
-@dataclass(frozen=True)
-class _Operators:
-    """The operators in the order of their table, which is that of their ids."""
-
-    lane: Codes
-    start: Ints
-    end: Ints
-    external: Ints | None
-
-    def around(self, lane: Codes, moment: Ints) -> Codes:
-        """The innermost operator around each moment, or -1; moments are sorted by lane and time."""
-        return innermost(self.lane, self.start, self.end, lane, moment, own=False)[0]
-
-    def externals(self, op: Codes) -> Ints | None:
-        """The framework's ids of those operators; NOTHING where there is none."""
-        if self.external is None or not len(self.external):
-            return None
-        return np.where(op >= 0, self.external[op], NOTHING)
 
 
 @dataclass(frozen=True)
@@ -73,9 +53,15 @@ class _Calls:
     op: Codes | None
     """The operator around each, or -1; None where there are no operators."""
     external: Ints | None
-    """The framework's id of that operator."""
+    """The framework's id of that operator; undefined where there is none."""
     by_process: Mapping[int, tuple[Ints, Codes]]
     """For each process the correlations in ascending order, and the place of the call that counts for each."""
+
+    def externals(self, which: slice | Codes) -> Ints | None:
+        """The framework's ids of the operators around those calls; NOTHING where there is none."""
+        if self.op is None or self.external is None:
+            return None
+        return np.where(self.op[which] >= 0, self.external[which], NOTHING)
 
     def find(self, rows: pa.Table, *, zero: bool) -> Codes:
         """The place of each row's call; -1 where there is none. `zero`: whether the correlation 0 is one."""
@@ -112,55 +98,76 @@ def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Tabl
 
     In pieces, table by table.
     """
-    lanes = Lanes([spools[name] for name in ("op", "api") if name in spools], ("process", "thread"))
-    operators: list[_Operators] = []
-    calls = None
+    names = [name for name in ("op", "api") if name in spools]
+    lanes = Lanes([spools[name] for name in names], ("process", "thread"))
+    codes = dict(zip(names, lanes.codes, strict=True))
+    lanes.codes.clear()
+    order, lane, start = _in_time(spools["api"], codes.pop("api")) if "api" in spools else _NO_CALLS
+    nesting = Nesting(lane, start)
     if "op" in spools:
-        operators.append((yield from _operators(spools["op"], lanes.codes.pop(0))))
+        yield from _operators(spools["op"], codes.pop("op"), nesting)
+    calls = None
     if "api" in spools:
-        calls = yield from _calls(spools["api"], lanes.codes.pop(), lanes.values, operators, note)
-    operators.clear()
+        op = external = None
+        if "op" in spools:
+            nesting.finish()
+            op = nesting.span
+            external = nesting.carried if "external" in spools["op"].columns else None
+        del nesting
+        found = _Calls(start, lane, lanes.values[:, 1], op, external, {})
+        calls = yield from _calls(spools["api"], order, found, lanes.values[:, 0], note)
     give_back(sum(len(spool) for spool in spools.values()))
     yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
 
 
-def _operators(spool: Spool, lane: Codes) -> Iterator[tuple[str, pa.Table]]:
-    start, end = spool.numbers("start_ns"), spool.numbers("end_ns")
-    order = in_order(lane, start, lambda: -end)
-    lane, start, end = lane[order], start[order], end[order]
-    parent, depth = innermost(lane, start, end, lane, start, own=True)
+def _in_time(spool: Spool, lane: Codes) -> tuple[Codes, Codes, Ints]:
+    """The order of the rows by lane and start, and both in that order."""
+    start = spool.numbers("start_ns")
+    order = in_order(lane, start)
+    return order, lane[order], start[order]
+
+
+_NO_CALLS = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
+
+
+def _operators(spool: Spool, lane: Codes, nesting: Nesting) -> Iterator[tuple[str, pa.Table]]:
+    """Hands the operators to the nesting, each with the framework's id of it."""
+    order = in_order(lane, spool.numbers("start_ns"), lambda: -spool.numbers("end_ns"))
     for part, rows in spool.ordered(order):
+        start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
+        parent, depth = nesting.add(lane[order[part]], start, end, _numbers(rows, "external"))
         rows = _with(rows, "id", pa.array(np.arange(part.start, part.stop)))
-        rows = _with(rows, "parent", _nullable(parent[part], parent[part] >= 0))
-        yield "op", _with(rows, "depth", pa.array(depth[part]))
-    external = spool.numbers("external")[order] if "external" in spool.columns else None
-    return _Operators(lane, start, end, external)
+        rows = _with(rows, "parent", _nullable(parent, parent >= 0))
+        yield "op", _with(rows, "depth", pa.array(depth))
+
+
+def _numbers(rows: pa.Table, column: str) -> Ints:
+    """A column of integers with NOTHING for null, also where the rows do not have it."""
+    if column not in rows.column_names:
+        return np.full(len(rows), NOTHING, np.int64)
+    return rows[column].fill_null(NOTHING).to_numpy()
 
 
 def _calls(
-    spool: Spool, lane: Codes, lanes: Ints, operators: list[_Operators], note: Note
-) -> Iterator[tuple[str, pa.Table]]:
-    """Takes the operators, if there are any, out of their list, so that they go when they have been used."""
-    start = spool.numbers("start_ns")
-    order = in_order(lane, start)
-    lane, start = lane[order], start[order]
-    op = external = None
-    if operators:
-        op = operators[0].around(lane, start)
-        external = operators.pop().externals(op)
+    spool: Spool, order: Codes, calls: _Calls, processes: Ints, note: Note
+) -> Generator[tuple[str, pa.Table], None, _Calls]:
+    """Writes the calls, which stand in that order; the same calls with what finds them by their correlation.
+
+    `processes` has the process of each lane.
+    """
     for part, rows in spool.ordered(order):
-        if op is not None:
-            rows = _with(rows, "op", _nullable(op[part], op[part] >= 0))
-        yield "api", _without_redundant(rows, external[part] if external is not None else None)
+        if calls.op is not None:
+            rows = _with(rows, "op", _nullable(calls.op[part], calls.op[part] >= 0))
+        yield "api", _without_redundant(rows, calls.externals(part))
     correlation = spool.numbers("correlation")[order]
     found: dict[int, tuple[Ints, Codes]] = {}
     ends = cache(partial(spool.numbers, "end_ns"))
-    for process in np.unique(lanes[:, 0]).tolist():
-        own = np.flatnonzero(lanes[:, 0] == process)
-        begin, stop = _bounds(lane, int(own[0]), int(own[-1]) + 1)
+    for process in np.unique(processes).tolist():
+        own = np.flatnonzero(processes == process)
+        begin, stop = _bounds(calls.lane, int(own[0]), int(own[-1]) + 1)
         rows = (begin + np.flatnonzero(correlation[begin:stop] != NOTHING)).astype(np.int32)
-        found[process] = _first_calls(process, correlation[rows], rows, start, ends, order, note)
-    return _Calls(start, lane, lanes[:, 1], op, external, found)
+        found[process] = _first_calls(process, correlation[rows], rows, calls.start, ends, order, note)
+    return replace(calls, by_process=found)
 
 
 def _first_calls(
@@ -261,7 +268,7 @@ def _launched(name: str, rows: pa.Table, calls: _Calls | None, ordinal: Codes | 
     schema = TABLES[name].schema
     for column in (*CHECKED, *LAUNCH):
         if column in schema.names and column not in rows.column_names:
-            rows = rows.append_column(column, pa.nulls(len(rows), kept(schema.field(column).type)))
+            rows = rows.append_column(column, nulls(len(rows), kept(schema.field(column).type)))
     if calls is None or ordinal is None:
         return rows
     place = calls.find(rows, zero=zero)
@@ -271,7 +278,8 @@ def _launched(name: str, rows: pa.Table, calls: _Calls | None, ordinal: Codes | 
     rows = _with(rows, "launch_thread", _nullable(thread, found & (thread != NOTHING)))
     if calls.op is not None:
         rows = _with(rows, "op", _nullable(calls.op[place], found & (calls.op[place] >= 0)))
-    return _without_redundant(rows, None if calls.external is None else np.where(found, calls.external[place], NOTHING))
+    external = calls.externals(place)
+    return _without_redundant(rows, None if external is None else np.where(found, external, NOTHING))
 
 
 def _without_redundant(rows: pa.Table, of_operator: Ints | None) -> pa.Table:
@@ -286,7 +294,7 @@ def _unlinked(name: str, rows: pa.Table) -> int:
     """How many rows have no call; the driver's own migrations of managed pages have none by nature."""
     missing = rows["launch"].is_null().to_numpy()
     if name == "copy":
-        kinds = rows["kind"].combine_chunks()
+        kinds = whole(rows["kind"])
         migrations = [str(kind).startswith("UVM_") for kind in kinds.dictionary.to_pylist()]
         missing = missing & ~np.array([*migrations, False])[kinds.indices.fill_null(len(migrations)).to_numpy()]
     return int(missing.sum())

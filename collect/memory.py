@@ -6,7 +6,7 @@ import pyarrow as pa
 
 __all__ = ["give_back", "take_sparingly"]
 
-M_TRIM_THRESHOLD, KEPT = -1, 32 << 20
+M_TRIM_THRESHOLD, KEPT = -1, 16 << 20
 M_MMAP_THRESHOLD, LARGE = -3, 4 << 20
 """Options of the C library (glibc's malloc.h) and their values in bytes."""
 

@@ -5,46 +5,89 @@ import numpy.typing as npt
 
 from ..store.compiled import jit
 
-__all__ = ["innermost"]
+__all__ = ["Nesting"]
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
+TOP, COUNT, NEXT, LANE = range(4)
+"""What is kept between pieces: spans on the stack, spans so far, the moment that is next, the lane of the stack."""
 
-def innermost(span_lane: Codes, start: Ints, end: Ints, lane: Codes, moment: Ints, *, own: bool) -> tuple[Codes, Codes]:
-    """The innermost span open at each moment on its lane, as its index or -1, and how many are open.
+INDEX, END, CARRIED = range(3)
+"""Rows of the stack: the number of an open span, when it ends, and what it carries."""
 
-    Spans are half open, sorted by (lane, start, -end); moments by (lane, time). With `own`, the moments are the
-    spans' own starts, and a span does not hold itself.
+
+class Nesting:
+    """Takes spans in pieces, numbered as they come; tells for each the one around it, and for moments the innermost.
+
+    Spans are half open and sorted by (lane, start, -end) over all pieces, the moments of the lanes by (lane, time).
     """
-    found, depth = np.empty(len(moment), np.int32), np.empty(len(moment), np.int32)
-    _sweep(span_lane, start, end, lane, moment, own, found, depth)
-    return found, depth
+
+    def __init__(self, lane: Codes, moment: Ints) -> None:
+        self._lane, self._moment = lane, moment
+        self.span: Codes = np.empty(len(moment), np.int32)
+        """Number of the innermost span that is open at each moment, or -1. Complete after `finish`."""
+        self.carried: Ints = np.empty(len(moment), np.int64)
+        """What that span carries; undefined where there is none."""
+        self._stack = np.empty((3, 0), np.int64)
+        self._state = np.array([0, 0, 0, -1], np.int64)
+
+    def add(self, lane: Codes, start: Ints, end: Ints, carried: Ints) -> tuple[Codes, Codes]:
+        """The number of the span right around each, or -1, and how many are around it."""
+        room = np.empty((3, int(self._state[TOP]) + len(start)), np.int64)
+        room[:, : self._state[TOP]] = self._stack[:, : self._state[TOP]]
+        self._stack = room
+        parent, depth = np.empty(len(start), np.int32), np.empty(len(start), np.int32)
+        _sweep(lane, start, end, carried, parent, depth, *self._moments(), False)
+        return parent, depth
+
+    def finish(self) -> None:
+        """Answers the moments behind the last span."""
+        nothing, none = np.empty(0, np.int64), np.empty(0, np.int32)
+        _sweep(none, nothing, nothing, nothing, none, none, *self._moments(), True)
+
+    def _moments(self) -> tuple[Codes, Ints, Codes, Ints, Ints, Ints]:
+        return self._lane, self._moment, self.span, self.carried, self._stack, self._state
 
 
 @jit()
 def _sweep(
-    span_lane: Codes, start: Ints, end: Ints, lane: Codes, moment: Ints, own: bool, found: Codes, depth: Codes
+    lane: Codes,
+    start: Ints,
+    end: Ints,
+    carried: Ints,
+    parent: Codes,
+    depth: Codes,
+    moment_lane: Codes,
+    moment: Ints,
+    span: Codes,
+    span_carried: Ints,
+    stack: Ints,
+    state: Ints,
+    last: bool,
 ) -> None:
-    stack = np.empty(len(start), np.int32)
-    top, following = 0, 0
-    for i in range(len(moment)):
-        if i == 0 or lane[i] != lane[i - 1]:
-            top = 0
-            while following < len(start) and span_lane[following] < lane[i]:
-                following += 1
-        while (
-            following < len(start)
-            and span_lane[following] == lane[i]
-            and (following < i if own else start[following] <= moment[i])
+    top, count, at, current = state[TOP], state[COUNT], state[NEXT], state[LANE]
+    for i in range(len(start) + last):
+        while at < len(moment) and (
+            i == len(start) or moment_lane[at] < lane[i] or (moment_lane[at] == lane[i] and moment[at] < start[i])
         ):
+            if moment_lane[at] != current:
+                top, current = 0, moment_lane[at]
             # Spans may end before an earlier one that is open below them, in damaged traces: they go when on top.
-            while top > 0 and end[stack[top - 1]] <= start[following]:
+            while top > 0 and stack[END, top - 1] <= moment[at]:
                 top -= 1
-            stack[top] = following
-            top += 1
-            following += 1
-        while top > 0 and end[stack[top - 1]] <= moment[i]:
+            span[at] = stack[INDEX, top - 1] if top > 0 else -1
+            span_carried[at] = stack[CARRIED, top - 1] if top > 0 else 0
+            at += 1
+        if i == len(start):
+            break
+        if lane[i] != current:
+            top, current = 0, lane[i]
+        while top > 0 and stack[END, top - 1] <= start[i]:
             top -= 1
-        found[i] = stack[top - 1] if top > 0 else -1
+        parent[i] = stack[INDEX, top - 1] if top > 0 else -1
         depth[i] = top
+        stack[INDEX, top], stack[END, top], stack[CARRIED, top] = count, end[i], carried[i]
+        top += 1
+        count += 1
+    state[TOP], state[COUNT], state[NEXT], state[LANE] = top, count, at, current

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..store.compiled import jit
-from .spool import NOTHING, Spool
+from .spool import NOTHING, Spool, whole
 
 __all__ = ["Lanes", "idle_places", "in_order"]
 
@@ -60,7 +60,7 @@ def _codes(piece: pa.Table, columns: Sequence[str], known: dict[tuple[int, ...],
 def _encoded(piece: pa.Table, column: str) -> pa.DictionaryArray:
     if column not in piece.column_names:
         return pa.repeat(pa.scalar(NOTHING, pa.int64()), len(piece)).dictionary_encode()
-    return piece[column].cast(pa.int64()).fill_null(NOTHING).combine_chunks().dictionary_encode()
+    return whole(piece[column]).cast(pa.int64()).fill_null(NOTHING).dictionary_encode()
 
 
 @jit()

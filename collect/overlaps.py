@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
+from .spool import whole
+
 __all__ = ["Overlaps", "Stream", "streams"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
@@ -187,6 +189,6 @@ def _kinds(table: pa.Table, name: str) -> Ints:
     column = {"kernel": "name", "copy": "kind"}.get(name)
     if column is None:
         return np.zeros(len(table), np.int64)
-    texts = table[column].combine_chunks()
+    texts = whole(table[column])
     codes = texts if pa.types.is_dictionary(texts.type) else texts.dictionary_encode()
     return pc.fill_null(codes.indices, -1).to_numpy().astype(np.int64) + 1

@@ -12,7 +12,7 @@ from ..store.trace import Note
 from .flaws import row_flaws
 from .linking import LINKED, link
 from .memory import give_back
-from .spool import REPEATED, Spool, compact, joined, kept, taken
+from .spool import REPEATED, Spool, compact, joined, kept, nulls, taken, whole
 
 if TYPE_CHECKING:
     from ..store.staging import Staging
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Sink", "piece_of"]
 
 FLUSH_ROWS = 65_536
+TRIM_ROWS = 1_000_000
+"""Memory that lies free between what is in use goes back to the system after so many rows."""
 
 
 class Sink:
@@ -34,6 +36,7 @@ class Sink:
         self._pending_rows: dict[str, int] = {}
         self._spools: dict[str, Spool] = {}
         self._notes: dict[str, Note] = {}
+        self._since_trim = 0
         self.rows: dict[str, int] = {}
 
     def write(self, table: str, columns: Mapping[str, Any]) -> None:
@@ -48,6 +51,10 @@ class Sink:
             return
         piece = row_flaws(piece, table, self.note)
         self.rows[table] = self.rows.get(table, 0) + rows
+        self._since_trim += rows
+        if self._since_trim >= TRIM_ROWS:
+            give_back(self._since_trim)
+            self._since_trim = 0
         if table in LINKED:
             self.spool(table).append(piece)
             return
@@ -89,16 +96,16 @@ class Sink:
         self._pending_rows[name] = 0
         if pieces:
             rows = joined(pieces)
-            keys = [_key(rows[column].combine_chunks()) for column in TABLES[name].sort if column in rows.column_names]
+            keys = [_key(whole(rows[column])) for column in TABLES[name].sort if column in rows.column_names]
             self._store(name, taken(rows, np.lexsort(keys[::-1])) if keys else rows)
 
     def _store(self, name: str, rows: pa.Table) -> None:
         columns = []
         for column in TABLES[name].columns:
             if column.name not in rows.column_names:
-                columns.append(pa.nulls(len(rows), kept(column.type)))
+                columns.append(nulls(len(rows), kept(column.type)))
             else:
-                there = rows[column.name].combine_chunks()
+                there = whole(rows[column.name])
                 columns.append(compact(there) if isinstance(there, pa.DictionaryArray) else there)
         self._staging.write(name, pa.table(columns, names=list(TABLES[name].names)))
 
@@ -121,8 +128,9 @@ def _key(column: pa.Array) -> npt.NDArray[np.int64]:
         words = column.dictionary
         rank = np.empty(len(words), np.int64)
         rank[np.array(sorted(range(len(words)), key=words.to_pylist().__getitem__), np.int64)] = np.arange(len(words))
-        column = pa.array(rank).take(column.indices) if len(words) else pa.nulls(len(column), pa.int64())
-    return column.cast(pa.int64()).fill_null(np.iinfo(np.int64).max).to_numpy()
+        column = pa.array(rank).take(column.indices) if len(words) else nulls(len(column), pa.int64())
+    column = column.cast(pa.int64())
+    return (column.fill_null(np.iinfo(np.int64).max) if column.null_count else column).to_numpy()
 
 
 def _array(value: Any, kind: pa.DataType, rows: int) -> pa.Array | pa.ChunkedArray:
@@ -130,9 +138,7 @@ def _array(value: Any, kind: pa.DataType, rows: int) -> pa.Array | pa.ChunkedArr
         if kind == pa.string():
             return pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), pa.array([str(value)]))
         return pa.repeat(pa.scalar(value, kind), rows)
-    if isinstance(value, pa.ChunkedArray):
-        value = value.combine_chunks()
-    array = value if isinstance(value, pa.Array) else pa.array(value, kind)
+    array = whole(value) if isinstance(value, pa.Array | pa.ChunkedArray) else pa.array(value, kind)
     if isinstance(array, pa.DictionaryArray):
         return compact(array if array.type == REPEATED else array.cast(REPEATED))
     return array if array.type == kind else array.cast(kind)

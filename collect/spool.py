@@ -4,6 +4,7 @@ Text is kept as numbers into a dictionary, one for each run of rows, so that mov
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-__all__ = ["NOTHING", "REPEATED", "Spool", "compact", "joined", "kept", "taken"]
+__all__ = ["NOTHING", "REPEATED", "Spool", "compact", "joined", "kept", "nulls", "taken", "whole"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
@@ -30,8 +31,25 @@ def kept(kind: pa.DataType) -> pa.DataType:
     return REPEATED if kind == pa.string() else kind
 
 
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The column as one array: its only chunk as it is, which Arrow's own function would copy."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def nulls(rows: int, kind: pa.DataType) -> pa.Array:
+    """So many nulls of that type; what it gives is shared."""
+    return _nulls(1 << max(rows - 1, 0).bit_length(), kind).slice(0, rows)
+
+
+@lru_cache(maxsize=64)
+def _nulls(rows: int, kind: pa.DataType) -> pa.Array:
+    return pa.nulls(rows, kind)
+
+
 RUN_ROWS = 32_768
-CHUNK_ROWS = 65_536
+CHUNK_ROWS = 32_768
 
 
 class Spool:
@@ -72,7 +90,8 @@ class Spool:
             for start, run in self._read([column]):
                 there = run[column]
                 if there.null_count < len(run):
-                    values[start : start + len(run)] = pc.fill_null(there.cast(pa.int64()), NOTHING).to_numpy()
+                    there = pc.fill_null(there.cast(pa.int64()), NOTHING) if there.null_count else there
+                    values[start : start + len(run)] = there.to_numpy()
         return values
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -148,7 +167,7 @@ class Spool:
         there = set(run.column_names)
         rows = self._starts[number + 1] - self._starts[number]
         return pa.table(
-            {name: run[name] if name in there else pa.nulls(rows, self._types[name]) for name in wanted}
+            {name: run[name] if name in there else nulls(rows, self._types[name]) for name in wanted}
         ).combine_chunks()
 
 
@@ -182,7 +201,7 @@ def compact(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 def _column(piece: pa.Table, name: str, kind: pa.DataType) -> Any:
     if name not in piece.column_names:
-        return pa.nulls(len(piece), kind)
+        return nulls(len(piece), kind)
     column = piece[name]
     if column.type == kind:
         return column

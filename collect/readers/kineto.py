@@ -122,6 +122,7 @@ class _Reading:
         """Writes what was kept until the end; the processes. `UnreadableFile` when all there is, is damage."""
         self._elements.finish()
         self._flush()
+        self._batch.close()
         self.tables.finish()
         used = self.processes.finish()
         if self._elements.damaged_from is not None and not self._sink.rows.keys() - {"other"}:

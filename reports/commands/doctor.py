@@ -50,10 +50,11 @@ def _cache() -> str:
 def _compiler() -> str:
     import numpy as np
 
-    from ...collect.nesting import innermost
+    from ...collect.nesting import Nesting
 
-    lane = np.zeros(2, np.int32)
-    found, depth = innermost(lane, np.array([0, 1]), np.array([9, 5]), lane, np.array([0, 1]), own=True)
+    lane, nothing = np.zeros(2, np.int32), np.zeros(0, np.int64)
+    nesting = Nesting(np.zeros(0, np.int32), nothing)
+    found, depth = nesting.add(lane, np.array([0, 1]), np.array([9, 5]), np.zeros(2, np.int64))
     if found.tolist() != [-1, 0] or depth.tolist() != [0, 1]:
         raise AssertionError(f"a compiled function gives {found.tolist()}, {depth.tolist()}")
     return "compiled code runs and gives the right answer"
