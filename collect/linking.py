@@ -103,19 +103,18 @@ def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Tabl
     codes = dict(zip(names, lanes.codes, strict=True))
     lanes.codes.clear()
     order, lane, start = _in_time(spools["api"], codes.pop("api")) if "api" in spools else _NO_CALLS
-    nesting = Nesting(lane, start)
+    op = external = None
     if "op" in spools:
+        nesting = Nesting(lane, start)
         yield from _operators(spools["op"], codes.pop("op"), nesting)
+        op, carried = nesting.finish()
+        external = carried if "external" in spools["op"].columns else None
+        del nesting, carried
     calls = None
     if "api" in spools:
-        op = external = None
-        if "op" in spools:
-            nesting.finish()
-            op = nesting.span
-            external = nesting.carried if "external" in spools["op"].columns else None
-        del nesting
         found = _Calls(start, lane, lanes.values[:, 1], op, external, {})
         calls = yield from _calls(spools["api"], order, found, lanes.values[:, 0], note)
+        del found, order, lane, start, op, external
     give_back(sum(len(spool) for spool in spools.values()))
     yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
 

@@ -25,10 +25,8 @@ class Nesting:
 
     def __init__(self, lane: Codes, moment: Ints) -> None:
         self._lane, self._moment = lane, moment
-        self.span: Codes = np.empty(len(moment), np.int32)
-        """Number of the innermost span that is open at each moment, or -1. Complete after `finish`."""
-        self.carried: Ints = np.empty(len(moment), np.int64)
-        """What that span carries; undefined where there is none."""
+        self._span = np.empty(len(moment), np.int32)
+        self._carried = np.empty(len(moment), np.int64)
         self._stack = np.empty((3, 0), np.int64)
         self._state = np.array([0, 0, 0, -1], np.int64)
 
@@ -41,13 +39,14 @@ class Nesting:
         _sweep(lane, start, end, carried, parent, depth, *self._moments(), False)
         return parent, depth
 
-    def finish(self) -> None:
-        """Answers the moments behind the last span."""
+    def finish(self) -> tuple[Codes, Ints]:
+        """The number of the innermost span that is open at each moment, or -1, and what it carries, if there is one."""
         nothing, none = np.empty(0, np.int64), np.empty(0, np.int32)
         _sweep(none, nothing, nothing, nothing, none, none, *self._moments(), True)
+        return self._span, self._carried
 
     def _moments(self) -> tuple[Codes, Ints, Codes, Ints, Ints, Ints]:
-        return self._lane, self._moment, self.span, self.carried, self._stack, self._state
+        return self._lane, self._moment, self._span, self._carried, self._stack, self._state
 
 
 @jit()

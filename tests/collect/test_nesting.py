@@ -16,9 +16,9 @@ def _sweep(spans: Spans, moments: list[tuple[int, int]], cut: int = 0) -> tuple[
         parent, depth = nesting.add(lane.astype(np.int32), start, end, 10 * np.arange(first, first + len(piece)))
         parents += parent.tolist()
         depths += depth.tolist()
-    nesting.finish()
-    assert nesting.carried[nesting.span >= 0].tolist() == [10 * i for i in nesting.span.tolist() if i >= 0]
-    return nesting.span.tolist(), parents, depths
+    span, carried = nesting.finish()
+    assert carried[span >= 0].tolist() == [10 * i for i in span.tolist() if i >= 0]
+    return span.tolist(), parents, depths
 
 
 def test_a_moment_belongs_to_the_innermost_open_span_of_its_lane() -> None:
