@@ -1,9 +1,8 @@
 """What the launches of device work are worth: clocks that disagree, ids that several share, graphs seen as one row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +16,11 @@ __all__ = ["Launches", "case", "check_calls", "check_shared", "note_zero"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+Ids: TypeAlias = Ints | npt.NDArray[np.int32]
+Kernels: TypeAlias = Callable[[], Iterable[tuple[Ints, Ints, Ints]]]
 
 EXAMPLE = 120
 """Characters of a name that a note's example shows."""
-DENSE = 8
-"""Correlations are counted in an array if their range is at most so many times their number."""
 GRAPH_LAUNCH = r"(?i)^\W*(cuda|hip|cu)graph_?launch|graph_?exec(ution)?\b"
 MOST_AS_ONE = 0.9
 """Share of the kernel time in rows that each stand for a whole graph, from which on kernels tell nothing."""
@@ -49,7 +47,7 @@ class Launches:
 
     def tell(self, note: Callable[..., None]) -> None:
         """Notes what was counted."""
-        for early in self._early.values():
+        for _, early in sorted(self._early.items(), key=lambda one: (-one[1].worst_ns, one[0])):  # the first is shown
             note(
                 "before-launch",
                 "work that starts before the call that launched it: the clocks of host and device disagree",
@@ -122,7 +120,7 @@ class _Early:
     case: str
 
 
-def check_calls(process: Ints, correlation: Ints, start: Ints, end: Ints, note: Callable[..., None]) -> None:
+def check_calls(process: Ints, correlation: Ids, start: Ints, end: Ints, note: Callable[..., None]) -> None:
     """Notes host calls that have the correlation of an earlier call of their process which was over before they began.
 
     Calls are sorted by process, correlation, start, and end descending; one within another (a driver call in a runtime
@@ -154,57 +152,74 @@ def note_zero(name: str, count: int, first: pa.Table, note: Callable[..., None])
     )
 
 
-def check_shared(process: Ints, correlation: Ints, device: Ints, note: Callable[..., None], *, linked: bool) -> None:
+def check_shared(kernels: Kernels, note: Callable[..., None], *, linked: bool) -> None:
     """Notes kernels of one call: a graph, whether the source says so or not; on several devices, two calls.
 
-    0 is no correlation. Unless some launch is known (`linked`), one correlation of all kernels is no sign of one call:
-    the recorder set none.
+    `kernels` gives process, correlation (0 is none) and device of all kernels in pieces, each time it is called. Unless
+    some launch is known (`linked`), one correlation of all kernels is no sign of one call: the recorder set none.
     """
-    if not linked and len(correlation) and (correlation == correlation[0]).all():
+    ids: dict[int, list[Ints]] = {}
+    for process, correlation, _ in kernels():
+        for owner in np.unique(process).tolist():
+            ids.setdefault(owner, []).append(correlation[process == owner])
+    ends = {int(end) for parts in ids.values() for part in parts for end in (part.min(), part.max())}
+    if not linked and len(ends) == 1:
         return
-    by_process = np.argsort(process, kind="stable") if (process[1:] < process[:-1]).any() else slice(None)
-    process, correlation, device = process[by_process], correlation[by_process], device[by_process]
-    at = np.flatnonzero(_repeated(process, correlation))
-    if not len(at):
+    repeated = {owner: _repeated(ids.pop(owner)) for owner in sorted(ids)}
+    shared = {owner: _Shared(found) for owner, found in repeated.items() if len(found)}
+    if not shared:
         return
-    at = at[np.lexsort((device[at], correlation[at], process[at]))]
-    process, correlation, device = process[at], correlation[at], device[at]
-    begins = np.flatnonzero(np.r_[True, (correlation[1:] != correlation[:-1]) | (process[1:] != process[:-1])])
-    sizes = np.diff(np.r_[begins, len(at)])
-    spread = np.maximum.reduceat(device, begins) != np.minimum.reduceat(device, begins)
-    largest = begins[int(np.argmax(sizes))]
+    for process, correlation, device in kernels():
+        for owner, found in shared.items():
+            own = process == owner
+            found.add(correlation[own], device[own])
+    largest = max(shared.values(), key=lambda found: int(found.count.max()))
+    most = int(np.argmax(largest.count))
     note(
         "shared-launch",
         "kernels that one launch started, as the replay of a graph does: they share its time and its operator",
-        count=len(at),
-        example=f"{len(begins)} launches; correlation {correlation[largest]} started {sizes.max()} kernels",
+        count=sum(int(found.count.sum()) for found in shared.values()),
+        example=f"{sum(len(found.ids) for found in shared.values())} launches; "
+        f"correlation {largest.ids[most]} started {largest.count[most]} kernels",
     )
-    if spread.any():
-        one = begins[int(np.flatnonzero(spread)[0])]
+    spread = {owner: np.flatnonzero(found.least != found.most) for owner, found in shared.items()}
+    spread = {owner: which for owner, which in spread.items() if len(which)}
+    if spread:
+        owner, which = next(iter(spread.items()))
         note(
             "duplicate-correlation",
             "kernels on several devices with one id, which must be of several calls: linked to the first of them",
-            count=int(sizes[spread].sum()),
-            example=f"correlation {correlation[one]} of process {process[one]} on several devices",
+            count=sum(int(shared[owner].count[which].sum()) for owner, which in spread.items()),
+            example=f"correlation {shared[owner].ids[which[0]]} of process {owner} on several devices",
         )
 
 
-def _repeated(process: Ints, correlation: Ints) -> Bools:
-    """Which rows share their (process, correlation) with another one; rows are sorted by process, 0 is none."""
-    repeated = np.zeros(len(process), bool)
-    cuts = [0, *(np.flatnonzero(process[1:] != process[:-1]) + 1).tolist(), len(process)]
-    for begin, stop in pairwise(cuts):
-        ids = correlation[begin:stop]
-        if not len(ids):
-            continue
-        least, most = int(ids.min()), int(ids.max())
-        if most - least > DENSE * len(ids) + 1024:
-            values, ids = np.unique(ids, return_inverse=True)
-            zero = int(np.searchsorted(values, 0)) if 0 in values else -1
-            repeated[begin:stop] = (np.bincount(ids)[ids] > 1) & (ids != zero)
-        else:
-            repeated[begin:stop] = (np.bincount(ids - least)[ids - least] > 1) & (ids != 0)
-    return repeated
+class _Shared:
+    """Correlations that several kernels of a process have, ascending: how many, the least and the greatest device."""
+
+    def __init__(self, ids: Ints) -> None:
+        self.ids = ids
+        self.count = np.zeros(len(ids), np.int32)
+        self.least = np.full(len(ids), np.iinfo(np.int64).max)
+        self.most = np.full(len(ids), np.iinfo(np.int64).min)
+
+    def add(self, correlation: Ints, device: Ints) -> None:
+        """Counts kernels in; those of other correlations stay out."""
+        at = np.minimum(np.searchsorted(self.ids, correlation), len(self.ids) - 1)
+        hit = self.ids[at] == correlation
+        at, device = at[hit], device[hit]
+        np.add.at(self.count, at, 1)
+        np.minimum.at(self.least, at, device)
+        np.maximum.at(self.most, at, device)
+
+
+def _repeated(parts: list[Ints]) -> Ints:
+    """The values but 0 that occur more than once, each once, ascending."""
+    values = np.concatenate(parts)
+    values.sort()
+    again = values[1:][values[1:] == values[:-1]]
+    again = again[again != 0]
+    return again[np.r_[True, again[1:] != again[:-1]]] if len(again) else again
 
 
 def case(table: pa.Table, name: str, where: pa.ChunkedArray) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ LINKED = frozenset({*DEVICE_WORK, "api", "op"})
 """Tables whose rows are linked to one another."""
 
 FARTHEST = np.iinfo(np.int64).max
-BLOCK_ROWS = 32_768
+BLOCK_ROWS = 65_536
 """Device work is linked, checked and written in blocks of about so many rows of the largest table."""
 
 CHECKED = ("context", "flaw", "correlation", "graph", "name", "kind", "args")
@@ -54,7 +54,7 @@ class _Calls:
     """The operator around each, or -1; None where there are no operators."""
     external: Ints | None
     """The framework's id of that operator; undefined where there is none."""
-    by_process: Mapping[int, tuple[Ints, Codes]]
+    by_process: Mapping[int, tuple[Ints | Codes, Codes]]
     """For each process the correlations in ascending order, and the place of the call that counts for each."""
 
     def externals(self, which: slice | Codes) -> Ints | None:
@@ -73,8 +73,9 @@ class _Calls:
         for owner, (known, call) in self.by_process.items():
             wanted = np.flatnonzero((process == owner) & (correlation != NOTHING) & (zero | (correlation != 0)))
             if len(known) and len(wanted):
-                at = np.minimum(np.searchsorted(known, correlation[wanted]), len(known) - 1)
-                hit = known[at] == correlation[wanted]
+                ids = correlation[wanted]
+                at = np.minimum(np.searchsorted(known, ids.astype(known.dtype)), len(known) - 1)
+                hit = known[at] == ids
                 place[wanted[hit]] = call[at[hit]]
         return place
 
@@ -88,7 +89,9 @@ class _Calls:
         ordinal = np.full(len(caused), -1, np.int32)
         for _, rows in self.by_process.values():
             chosen = np.sort(rows[caused[rows]])
-            chosen = chosen[np.argsort(self.start[chosen], kind="stable")]
+            times = self.start[chosen]
+            if (times[1:] < times[:-1]).any():
+                chosen = chosen[np.argsort(times, kind="stable")]
             ordinal[chosen] = np.arange(len(chosen), dtype=np.int32)
         return ordinal
 
@@ -144,7 +147,7 @@ def _numbers(rows: pa.Table, column: str) -> Ints:
     """A column of integers with NOTHING for null, also where the rows do not have it."""
     if column not in rows.column_names:
         return np.full(len(rows), NOTHING, np.int64)
-    return rows[column].fill_null(NOTHING).to_numpy()
+    return rows[column].cast(pa.int64()).fill_null(NOTHING).to_numpy()
 
 
 def _calls(
@@ -158,20 +161,25 @@ def _calls(
         if calls.op is not None:
             rows = _with(rows, "op", _nullable(calls.op[part], calls.op[part] >= 0))
         yield "api", _without_redundant(rows, calls.externals(part))
-    correlation = spool.numbers("correlation")[order]
-    found: dict[int, tuple[Ints, Codes]] = {}
+    correlation = spool.numbers("correlation")
+    found: dict[int, tuple[Ints | Codes, Codes]] = {}
     ends = cache(partial(spool.numbers, "end_ns"))
     for process in np.unique(processes).tolist():
         own = np.flatnonzero(processes == process)
         begin, stop = _bounds(calls.lane, int(own[0]), int(own[-1]) + 1)
-        rows = (begin + np.flatnonzero(correlation[begin:stop] != NOTHING)).astype(np.int32)
-        found[process] = _first_calls(process, correlation[rows], rows, calls.start, ends, order, note)
+        ids = correlation[order[begin:stop]]
+        rows = np.flatnonzero(ids != NOTHING).astype(np.int32)
+        ids = ids[rows] if len(rows) < len(ids) else ids
+        rows += np.int32(begin)
+        if len(ids) and ids.min() >= -(2**31) and ids.max() < 2**31:
+            ids = ids.astype(np.int32)  # as nearly all are: half the memory
+        found[process] = _first_calls(process, ids, rows, calls.start, ends, order, note)
     return replace(calls, by_process=found)
 
 
 def _first_calls(
-    process: int, ids: Ints, rows: Codes, start: Ints, ends: Callable[[], Ints], order: Codes, note: Note
-) -> tuple[Ints, Codes]:
+    process: int, ids: Ints | Codes, rows: Codes, start: Ints, ends: Callable[[], Ints], order: Codes, note: Note
+) -> tuple[Ints | Codes, Codes]:
     """The correlations of a process' calls, in order, and the call that counts for each."""
     if (ids[1:] < ids[:-1]).any():
         by_id = np.argsort(ids, kind="stable")
@@ -219,9 +227,16 @@ def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> 
 
 
 def _check_shared(kernels: Spool, note: Note, *, linked: bool) -> None:
-    process, correlation, device = (kernels.numbers(column) for column in ("process", "correlation", "device"))
-    correlation[correlation == NOTHING] = 0
-    check_shared(process, correlation, device, note, linked=linked)
+    def pieces() -> Iterator[tuple[Ints, Ints, Ints]]:
+        for piece in kernels.pieces(("process", "correlation", "device")):
+            correlation = _numbers(piece, "correlation")
+            yield (
+                _numbers(piece, "process"),
+                np.where(correlation == NOTHING, 0, correlation),
+                _numbers(piece, "device"),
+            )
+
+    check_shared(pieces, note, linked=linked)
 
 
 def _many_zeros(name: str, spool: Spool, note: Note) -> bool:
@@ -239,21 +254,32 @@ def _blocks(spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]], in
     """
     if not spools:
         return [], [], None
-    lane = np.concatenate(Lanes(spools, ("process", "device", "stream")).codes)
-    start = np.concatenate([spool.numbers("start_ns") for spool in spools])
-    ends = cache(lambda: np.concatenate([spool.numbers("end_ns") for spool in spools]))
+    codes = Lanes(spools, ("process", "device", "stream")).codes
+    lane = np.concatenate(codes) if len(codes) > 1 else codes[0]
+    del codes
+    start = _all(spools, "start_ns")
+    ends = cache(partial(_all, spools, "end_ns"))
     order = in_order(lane, start, ends)
     bounds = [0, *idle_places(lane, start, ends(), order, BLOCK_ROWS), len(order)]
-    first_ns = int(start[start != 0].min(initial=FARTHEST))
+    first_ns = int(start.min(initial=FARTHEST, where=start != 0))
     orders: list[Codes] = []
     cuts: list[list[int]] = []
     at = 0
     for spool in spools:
-        own = np.flatnonzero((order >= at) & (order < at + len(spool)))
+        own = (order >= at) & (order < at + len(spool))
         orders.append(order[own] - np.int32(at))
-        cuts.append(np.searchsorted(own, bounds).tolist())
+        cuts.append([0, *accumulate(int(own[begin:end].sum()) for begin, end in pairwise(bounds))])
         at += len(spool)
     return orders, list(zip(*cuts, strict=True)), None if first_ns == FARTHEST else first_ns
+
+
+def _all(spools: list[Spool], column: str) -> Ints:
+    """The column of all tables, one after the other."""
+    values, at = np.empty(sum(len(spool) for spool in spools), np.int64), 0
+    for spool in spools:
+        spool.numbers(column, out=values[at : at + len(spool)])
+        at += len(spool)
+    return values
 
 
 def _bounds(lanes: Codes, first: int, beyond: int) -> tuple[int, int]:

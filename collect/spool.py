@@ -49,7 +49,7 @@ def _nulls(rows: int, kind: pa.DataType) -> pa.Array:
 
 
 RUN_ROWS = 32_768
-CHUNK_ROWS = 32_768
+CHUNK_ROWS = 65_536
 
 
 class Spool:
@@ -83,9 +83,10 @@ class Spool:
         if self._pending_rows >= RUN_ROWS:
             self._spill()
 
-    def numbers(self, column: str) -> Ints:
-        """A whole column of integers in order of arrival, shape (rows,); NOTHING where null."""
-        values = np.full(len(self), NOTHING, np.int64)
+    def numbers(self, column: str, out: Ints | None = None) -> Ints:
+        """A whole column of integers in order of arrival, shape (rows,), in `out` if given; NOTHING where null."""
+        values = np.empty(len(self), np.int64) if out is None else out
+        values[:] = NOTHING
         if column in self._types:
             for start, run in self._read([column]):
                 there = run[column]

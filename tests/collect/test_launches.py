@@ -21,7 +21,9 @@ def shared(ids: list[int], device: list[int] | None = None, process: list[int] |
     """What is noted about the correlations of kernels."""
     notes = Notes()
     columns = (process or [1] * len(ids), ids, device or [0] * len(ids))
-    check_shared(*(np.array(column, np.int64) for column in columns), notes, linked=how.get("linked", True))
+    rows = np.array(columns, np.int64)
+    pieces = [tuple(rows[:, :2]), tuple(rows[:, 2:])] if len(ids) > 2 else [tuple(rows)]
+    check_shared(lambda: pieces, notes, linked=how.get("linked", True))
     return notes
 
 
