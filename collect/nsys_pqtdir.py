@@ -26,10 +26,15 @@ class ParquetTable:
             self.count: int = file.metadata.num_rows
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """The rows in stored order."""
+        """The rows in stored order; `ArrowInvalid` where there are fewer than the file says: Arrow is silent."""
         texts = [name for name in columns if declared(self.schema.field(name).type) == TEXT]
         with self._open(texts) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+            rows = 0
+            for batch in file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
+                rows += batch.num_rows
+                yield batch
+        if rows != self.count:
+            raise pa.ArrowInvalid(f"{rows:,} rows where {self.count:,} should be")
 
     def damage(self) -> str | None:
         """What the file claims of itself that cannot be."""

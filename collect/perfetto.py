@@ -193,7 +193,7 @@ def annotations(contents: list[bytes], sequence: Sequence) -> dict[str, Any]:
 def _annotation(content: bytes, sequence: Sequence, depth: int) -> tuple[str, Any]:
     if depth > DEEPEST:
         raise MalformedError(0, f"annotations more than {DEEPEST} deep")
-    name, found = "annotation", None
+    name, found = None, None
     entries: dict[str, Any] = {}
     items: list[Any] = []
     for number, wire, value, inner in fields(content):
@@ -216,7 +216,9 @@ def _annotation(content: bytes, sequence: Sequence, depth: int) -> tuple[str, An
             items.append(_annotation(inner, sequence, depth + 1)[1])
         else:
             found = inner
-    return name, entries or items or found
+    if name is None and depth == 0:
+        sequence.unnamed += 1
+    return name or "annotation", entries or items or found
 
 
 def _number(kind: str, value: int) -> Any:

@@ -5,7 +5,7 @@ is allocated on the word of the data alone.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Damage",
     "Field",
     "MalformedError",
+    "check",
     "delimited",
     "double",
     "fields",
@@ -134,6 +135,12 @@ def varints(content: bytes) -> list[int]:
         value, at = _varint(content, at, len(content))
         values.append(value)
     return values
+
+
+def check(number: int, wire: int, wires: Mapping[int, int]) -> None:
+    """Raises `MalformedError` for a field whose wire type is not the one that fields of its number have."""
+    if wires.get(number, wire) != wire:
+        raise MalformedError(0, f"field {number} of wire type {wire}, in a message that begins")
 
 
 def signed(value: int) -> int:

@@ -50,7 +50,7 @@ def _kept(lines: Iterable[str], read: list[str]) -> Iterator[str]:
 
 
 def _loosely(lines: list[str], rows: Rows) -> list[str]:
-    """The values of a row with quotes that do not pair up, which are text then; none where it is no row all the same."""
+    """The values of a row with quotes that do not pair up, which are text then; none where it is no row even so."""
     try:
         values = next(csv.reader(lines), [])
     except csv.Error as error:  # a value of more than 128 KiB

@@ -20,6 +20,24 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 MICROSECONDS = re.compile(r"-?[0-9]{1,16}(\.[0-9]{1,9})?")
 DIRECTION = re.compile(r"(host|device|peer)_?to_?(host|device|peer)", re.IGNORECASE)
+MEANINGS = {
+    "no-thread": "calls of no stated thread: kept without one",
+    "unnamed-call": "calls of which the file has no name",
+    "unnamed-kernel": "kernels of which the file has no name",
+    "no-direction": "copies that do not say their direction",
+    "no-number": "cells that should hold a number and do not: read as null",
+    "no-stream": "device work of no stated stream: counted as stream 0",
+    "no-process": "events of no stated process: counted as process 0",
+    "no-correlation": "records without the number that a call and its work share: nothing links them",
+    "unknown-agent": "devices that the file does not describe: called by their handle",
+}
+MISSED = {
+    "api": (("thread", "no-thread"), ("name", "unnamed-call")),
+    "kernel": (("name", "unnamed-kernel"),),
+    "copy": (("kind", "no-direction"),),
+}
+"""Columns by whose null value something is lost, and the note that says so."""
+
 REQUIRED = {name: [(c.name, str(c.type)) for c in table.columns if c.required] for name, table in TABLES.items()}
 
 
@@ -39,10 +57,15 @@ class Rows:
                 self.sink.note("incomplete", meaning, example=f"{table}: {name} of {arguments(source)}"[:200])
                 self.other(table, source)
                 return
-        if table == "api" and values.get("thread") is None:
-            self.sink.note("no-thread", "calls of no stated thread: kept without one", example=arguments(source))
+        for name, note in MISSED.get(table, ()):
+            if values.get(name) is None:
+                self.sink.note(note, MEANINGS[note], example=(arguments(source) or "")[:200])
         self.processes.setdefault(values["process"], {})
         self._rows.add(table, values)
+
+    def tell(self, note: str, example: str | None = None) -> None:
+        """Counts one of the remarks that are the same in all outputs."""
+        self.sink.note(note, MEANINGS[note], example=example)
 
     def other(self, kind: str, source: Any, time_ns: int | None = None) -> None:
         """Keeps a record as it stood in the file."""

@@ -18,7 +18,7 @@ import pyarrow.compute
 
 from ..store.errors import UnreadableFile
 from .files import TraceFile
-from .sqlite_file import COMPLAINTS, MAGIC, SAFETY, Sound, connect, examine, unreadable
+from .sqlite_file import COMPLAINTS, MAGIC, SAFETY, Sound, connect, examine, said, unreadable
 
 if TYPE_CHECKING:
     from .sqlite_pages import Pages
@@ -92,7 +92,7 @@ class Database:
         try:
             verdict = self._connection.execute(f"pragma quick_check({_literal(table)})").fetchone()
         except COMPLAINTS as error:
-            return str(error)
+            return said(error)
         return None if verdict is None or verdict[0] == b"ok" else _text(verdict[0])
 
     def count(self, table: str) -> int:

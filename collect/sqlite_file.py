@@ -13,7 +13,7 @@ from .files import TraceFile
 from .local_file import copied, path_here
 from .places import Place
 
-__all__ = ["COMPLAINTS", "MAGIC", "SAFETY", "Sound", "connect", "examine", "unreadable"]
+__all__ = ["COMPLAINTS", "MAGIC", "SAFETY", "Sound", "connect", "examine", "said", "unreadable"]
 
 MAGIC = b"SQLite format 3\x00"
 HOT_JOURNAL = bytes.fromhex("d9d505f920a163d7")
@@ -21,8 +21,9 @@ HEADER_BYTES = 100
 SAFETY = ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON", "ignore_check_constraints = ON")
 """What every connection is set to: the schema runs nothing, nothing is written, constraints (which are code) rest."""
 
-COMPLAINTS = (sqlite3.Error, UnicodeDecodeError)
-"""What Python raises for SQLite's errors: the second where the message quotes a damaged schema."""
+COMPLAINTS = (sqlite3.Error, UnicodeDecodeError, MemoryError)
+"""What Python raises for SQLite's errors: the second where the message quotes a damaged schema, the third, without a
+word, where a cell says that it is longer than any can be."""
 
 STEPS = 1_000_000
 """Instructions of SQLite's machine between two looks at how many a connection has used."""
@@ -68,9 +69,14 @@ def connect(sound: Sound) -> sqlite3.Connection:
     return connection
 
 
+def said(error: Exception) -> str:
+    """SQLite's complaint in words."""
+    return str(error) or "out of memory: it is damaged where it says how long a cell is"
+
+
 def unreadable(shown: Place, error: Exception) -> UnreadableFile:
     """SQLite's complaint as ours."""
-    return UnreadableFile(f"{shown}: SQLite: {error}", "copy the file again, or export the report again")
+    return UnreadableFile(f"{shown}: SQLite: {said(error)}", "copy the file again, or export the report again")
 
 
 _copies: dict[int, Path] = {}

@@ -4,17 +4,24 @@ Field numbers are those of xplane.proto. Names and values are looked up in the t
 lines in the file: a plane that is cut has lines without names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .protobuf import BYTES, VARINT, Damage, MalformedError, double, fields, pieces, signed
+from .protobuf import BYTES, FIXED64, VARINT, Damage, MalformedError, check, double, fields, pieces, signed
 
 __all__ = ["Event", "Line", "Plane", "Space", "planes"]
 
 MOST_KNOWN = 200_000
 """Decoded values remembered per plane: most repeat."""
 Stat = tuple[str, Any]
+
+SPACE_WIRES = {1: BYTES, 2: BYTES, 3: BYTES, 4: BYTES}
+PLANE_WIRES = {1: VARINT, **dict.fromkeys(range(2, 7), BYTES)}
+LINE_WIRES = {1: VARINT, 2: BYTES, 3: VARINT, 4: BYTES, 9: VARINT, 10: VARINT, 11: BYTES}
+EVENT_WIRES = {1: VARINT, 2: VARINT, 3: VARINT, 4: BYTES, 5: VARINT}
+STAT_WIRES = {1: VARINT, 2: FIXED64, 3: VARINT, 4: VARINT, 5: BYTES, 6: BYTES, 7: VARINT}
+"""The wire type of each field: one of another type is damage, not a field that is new."""
 
 
 @dataclass
@@ -52,6 +59,8 @@ class Plane:
     def __init__(self, content: bytes, damage: Damage) -> None:
         self.name = ""
         self.bad_events: int = 0
+        self.unnamed: int = 0
+        """How often a name was asked for that the plane does not tell."""
         self._damage = damage
         self._lines: list[bytes] = []
         self._names: dict[int, str] = {}
@@ -61,6 +70,7 @@ class Plane:
         self._stats: list[bytes] = []
         self._known: dict[bytes, Stat] = {}
         for number, wire, _, inner in pieces(content, damage):
+            _count(number, wire, PLANE_WIRES, "plane", damage)
             if wire == BYTES:
                 self._take(number, inner)
 
@@ -79,6 +89,7 @@ class Plane:
         for content in self._lines:
             line = Line()
             for number, wire, value, inner in pieces(content, self._damage):
+                _count(number, wire, LINE_WIRES, "line", self._damage)
                 if number == 4 and wire == BYTES:
                     line.events.append(inner)
                 elif wire == BYTES and (number == 2 or (number == 11 and not line.name)):
@@ -101,7 +112,8 @@ class Plane:
         metadata = duration = offset = 0
         summed = None
         stats: list[bytes] = []
-        for number, _, value, inner in fields(content):
+        for number, wire, value, inner in fields(content):
+            check(number, wire, EVENT_WIRES)
             if number == 4:
                 stats.append(inner)
             elif number == 1:
@@ -118,6 +130,7 @@ class Plane:
         if summed is not None:
             values |= {"num_occurrences": summed, "duration_ps": duration}
             times = (None, None)
+        self.unnamed += metadata not in self._names
         return Event(self._names.get(metadata), self._displays.get(metadata), *times, values)
 
     def _take(self, number: int, content: bytes) -> None:
@@ -181,6 +194,7 @@ class Plane:
     def _stat(self, content: bytes) -> Stat:
         name, found = 0, None
         for number, wire, value, inner in fields(content):
+            check(number, wire, STAT_WIRES)
             if number == 1:
                 name = signed(value)
             elif number == 2:
@@ -189,18 +203,21 @@ class Plane:
                 found = value
             elif number == 4:
                 found = signed(value)
-            elif number == 5 and wire == BYTES:
+            elif number == 5:
                 found = inner.decode("utf-8", "replace")
             elif number == 6:
                 found = inner
             elif number == 7:
+                self.unnamed += value not in self._stat_names
                 found = self._stat_names.get(value, f"value {value}")
+        self.unnamed += name not in self._stat_names
         return self._stat_names.get(name, f"stat {name}"), found
 
 
 def planes(content: bytes, space: Space, damage: Damage) -> Iterator[Plane]:
     """The planes of the file in order; what else it says goes to `space`."""
     for number, wire, _, inner in pieces(content, damage):
+        _count(number, wire, SPACE_WIRES, "file", damage)
         if wire != BYTES:
             continue
         if number == 1:
@@ -209,3 +226,9 @@ def planes(content: bytes, space: Space, damage: Damage) -> Iterator[Plane]:
             space.messages.append(inner.decode("utf-8", "replace"))
         elif number == 4:
             space.hosts.append(inner.decode("utf-8", "replace"))
+
+
+def _count(number: int, wire: int, wires: Mapping[int, int], what: str, damage: Damage) -> None:
+    """Counts a field of the wrong wire type as damage."""
+    if wires.get(number, wire) != wire:
+        damage.add(f"a {what} with field {number} of wire type {wire}")

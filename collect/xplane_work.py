@@ -42,7 +42,7 @@ class DeviceWork:
 
     def __init__(self, rows: Rowwise) -> None:
         self._rows = rows
-        self.unknown = 0
+        self.unknown = self.unsized = self.undirected = 0
 
     def write(self, plane: Plane, device: int | None, *, streams: bool) -> None:
         """Writes the lines of a plane; where it has no streams, or no number, all are spans."""
@@ -76,6 +76,8 @@ class DeviceWork:
         details = dict(PAIR.findall(str(stats.get(f"{kind}_details", ""))))
         fill_in = {"kernel": _kernel, "memcpy": _copy, "memset": _fill}[kind]
         row |= fill_in(event, details)
+        self.unsized += kind != "kernel" and row["bytes"] is None
+        self.undirected += kind == "memcpy" and row["kind"] is None
         self._rows.add({"kernel": "kernel", "memcpy": "copy", "memset": "fill"}[kind], row | {"args": _args(event)})
 
     def _span(self, event: Event, line: Line, device: int | None, stream: int | None = None) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..pickle_memo import first_impossible
 from ..rowwise import Rowwise
 from ..sink import Sink
 
@@ -24,6 +25,9 @@ VERSION = 1
 BEGINNING = re.compile(rb"\x80[\x02-\x05].{0,32}?(segments|device_traces)", re.DOTALL)
 PAIRED = {"alloc": "tensor", "segment_alloc": "pool", "segment_map": "pool"}
 ENDING = {"free_completed": "tensor", "segment_free": "pool", "segment_unmap": "pool"}
+MOST_FRAMES, LONGEST, MOST_PARTS = 1_000, 10_000, 1_000_000
+"""Of a stack, a word in characters, a value written as JSON: a pickle can name one object as often as it likes."""
+
 KEPT = ("stream", "compile_context", "user_metadata", "pool_id")
 
 
@@ -49,7 +53,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
             lives.event(device, event)
     lives.state(segments)
     lives.write()
-    labels = {k: json.dumps(v, default=str) for k, v in snapshot.items() if k not in ("segments", "device_traces")}
+    labels = {_word(k): _json(v) for k, v in snapshot.items() if k not in ("segments", "device_traces")}
     return Facts(
         "memory_snapshot", producer="PyTorch memory snapshot", framework="PyTorch", clock="unix", labels=labels
     )
@@ -69,6 +73,11 @@ class _Refusing(pickle.Unpickler):
 
 def _load(file: TraceFile) -> dict[str, Any]:
     content = b"".join(file.blocks())
+    if (at := first_impossible(content)) >= 0:
+        raise UnreadableFile(
+            f"{file.path}: not a whole memory snapshot: byte {at} asks for more memory than it can need",
+            "copy it again, or dump it again",
+        )
     try:
         snapshot = _Refusing(io.BytesIO(content)).load()
     except RecursionError as error:
@@ -97,22 +106,23 @@ class _Lives:
 
     def event(self, device: int, event: Any) -> None:
         """One entry of a device's history, in order of time."""
-        action = event.get("action") if isinstance(event, dict) else None
-        kind = PAIRED.get(str(action)) or ENDING.get(str(action))
+        told = event.get("action") if isinstance(event, dict) else None
+        action = told if isinstance(told, str) else None
+        kind = PAIRED.get(action or "") or ENDING.get(action or "")
         address, size = (event.get("addr"), event.get("size")) if kind else (None, None)
         if kind is None or not isinstance(address, int) or not isinstance(size, int):
             if action != "free_requested":  # its end is told by free_completed
                 self._others.append({"time_ns": _nanoseconds(event), "kind": str(action), "json": _json(event)})
-            if kind or not isinstance(action, str):
-                meaning = "entries of the history without an action, an address or a size: kept in `other`"
-                self._sink.note("bad-entry", meaning, example=_json(event)[:200])
+            if kind or action is None:
+                self._bad(event)
             return
         key = (kind, device, address)
         time = _nanoseconds(event)
         if time is None and event.get("time_us") is not None:
-            self._sink.note("out-of-range", "times that cannot be: read as null", example=str(event["time_us"])[:40])
+            self._sink.note("out-of-range", "times that cannot be: read as null", example=_word(event["time_us"])[:40])
         elif time is None:
-            self._sink.note("no-time", "entries of the history without a time: when is not known", example=hex(address))
+            meaning = "entries of the history without a time: when is not known"
+            self._sink.note("untimed-entry", meaning, example=hex(address))
         if action in PAIRED:
             if key in self._alive:
                 self._sink.note(
@@ -132,17 +142,31 @@ class _Lives:
     def state(self, segments: list[Any]) -> None:
         """What lives at the end: blocks in use and segments that the history does not tell of are older than it."""
         for segment in segments:
+            blocks = segment.get("blocks") if isinstance(segment, dict) else None
+            if not isinstance(segment, dict) or not isinstance(blocks, list):
+                self._bad(segment)
+                self._others.append({"time_ns": None, "kind": "segment", "json": _json(segment)})
             if not isinstance(segment, dict):
                 continue
-            device, address = segment.get("device", 0), segment.get("address")
+            device, address = segment.get("device"), segment.get("address")
             self._still("pool", device, address, segment.get("total_size"), segment)
-            for block in segment.get("blocks") or []:
-                if isinstance(block, dict):
-                    at = block.get("address", address)
-                    address = at + block["size"] if isinstance(at, int) and isinstance(block.get("size"), int) else None
-                    if block.get("state") == "active_allocated":
-                        size = block.get("size")
-                        self._still("tensor", device, at, size, block | {"stream": segment.get("stream")})
+            for block in blocks if isinstance(blocks, list) else []:
+                address = self._block(device, address, block, segment)
+
+    def _block(self, device: Any, address: Any, block: Any, segment: dict[str, Any]) -> int | None:
+        """One block of a segment, which begins where the one before ended if it does not say; where it ends."""
+        if not isinstance(block, dict) or not isinstance(block.get("state"), str):
+            self._bad(block)
+            self._others.append({"time_ns": None, "kind": "block", "json": _json(block)})
+            return None
+        at, size = block.get("address", address), block.get("size")
+        if block["state"] == "active_allocated":
+            self._still("tensor", device, at, size, block | {"stream": segment.get("stream")})
+        return at + size if isinstance(at, int) and isinstance(size, int) else None
+
+    def _bad(self, entry: Any) -> None:
+        meaning = "entries without what each of them has (an action, an address, a size, a state, blocks): in `other`"
+        self._sink.note("bad-entry", meaning, example=_json(entry)[:200])
 
     def write(self) -> None:
         """Hands all rows over; a pickle's numbers may be of any size."""
@@ -178,9 +202,10 @@ class _Lives:
 
 
 def _frames(frames: Any) -> Iterator[str]:
-    for frame in frames if isinstance(frames, list) else []:
+    for frame in frames[:MOST_FRAMES] if isinstance(frames, list) else []:
         if isinstance(frame, dict):
-            yield f"{frame.get('name')} {frame.get('filename')}:{frame.get('line')}"
+            name, file, line = (_word(frame.get(what)) for what in ("name", "filename", "line"))
+            yield f"{name} {file}:{line}"
 
 
 def _nanoseconds(event: Any) -> int | None:
@@ -189,4 +214,28 @@ def _nanoseconds(event: Any) -> int | None:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=str, ensure_ascii=True)
+    """The value as JSON; words instead of one that has no end or could fill the memory, being the same many times."""
+    try:
+        return json.dumps(value, default=_word, ensure_ascii=True) if _is_small(value) else '"too much to write"'
+    except (TypeError, ValueError, RecursionError):  # keys that are no text, numbers of thousands of digits, circles
+        return '"not to be written as JSON"'
+
+
+def _is_small(value: Any) -> bool:
+    """Whether it has less than a million parts and characters, each counted as often as it is there."""
+    left, parts = [value], 0
+    while left and parts < MOST_PARTS:
+        one = left.pop()
+        inside = [*one.keys(), *one.values()] if isinstance(one, dict) else one if isinstance(one, list | tuple) else []
+        parts += 1 + len(inside) + (len(one) if isinstance(one, str) else 0)
+        if parts < MOST_PARTS:
+            left += inside
+    return parts < MOST_PARTS
+
+
+def _word(value: Any) -> str:
+    """A text, or a number that is not too long, as text; of all else what it is."""
+    if isinstance(value, str):
+        return value[:LONGEST]
+    small = value is None or isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 256)
+    return str(value) if small else f"a {type(value).__name__}"

@@ -50,6 +50,10 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     with local(file) as path:
         parts, damage = find_parts(path)
         tables = _tables(parts, _stem(Path(str(file.path))))
+        nameless = [part for part in parts if name_of(part.schema) is None]
+        if nameless and len(parts) > 1:
+            meaning = "tables of the file that do not say their names: read as one called after the file"
+            sink.note("unnamed-table", meaning, count=len(nameless))
         if len(tables) == 1 and len(_siblings(file.path)) > 1:
             raise UnreadableFile(
                 f"{file.path}: one table of an Nsight Systems export",

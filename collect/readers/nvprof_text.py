@@ -65,6 +65,7 @@ class _Reading:
         self._process = 0
         self._commands: dict[int, str | None] = {}
         self._sums = 0
+        self._unplaced = 0
 
     def take(self, line: str, *, ended: bool) -> None:
         """Reads one line."""
@@ -99,6 +100,8 @@ class _Reading:
         if rows.coarse:
             meaning = "starts are printed in coarse steps: order and gaps of what lies closer together are not certain"
             sink.note("coarse-times", meaning, count=rows.coarse, example=f"steps of {rows.coarsest} ns")
+        if self._unplaced and self._commands:
+            sink.note("no-process", "events of no stated process: counted as process 0", count=self._unplaced)
         for process in sorted({*self._commands, *(process for process, _ in rows.names)}):
             pid = process if process in self._commands else None
             sink.write("process", {"process": [process], "pid": pid, "name": self._commands.get(process)})
@@ -128,6 +131,8 @@ class _Reading:
         if layout is None or not (self._awaited or layout.is_trace or layout.is_summary):
             return False
         self._layout = layout
+        if layout.is_loose(line):
+            self._loose(line)
         return True
 
     def _event(self, layout: Layout, line: str, *, ended: bool) -> None:
@@ -139,12 +144,17 @@ class _Reading:
                 self._sink.note("truncated", meaning, example=line[:LONGEST])
             else:
                 self._foreign(line)
-        elif layout.is_loose(line):
-            meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"
-            self._sink.note("loose-quote", meaning, example=line[:LONGEST])
+            return
+        self._unplaced += not self._process
+        if layout.is_loose(line):
+            self._loose(line)
         elif not ended:
             meaning = "the last line of the file has no end: its last cell may be cut"
             self._sink.note("unfinished-line", meaning, example=line[:LONGEST])
+
+    def _loose(self, line: str) -> None:
+        meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"
+        self._sink.note("loose-quote", meaning, example=line[:LONGEST])
 
     def _sum(self, layout: Layout, line: str) -> None:
         self._sums += 1

@@ -155,6 +155,8 @@ class _Reading:
             start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
             end = None if start is None or duration is None else start + duration
         process = integer(said.get("pid"))
+        if process is None:
+            self._rows.tell("no-process", name)
         shared = {"process": 0 if process is None else process, "start_ns": start, "end_ns": end}
         rest = {n: v for n, v in said.items() if n not in TIMED}
         if lane in ("COPY", "OPS") or LANE.fullmatch(lane) or "dev-id" in said:

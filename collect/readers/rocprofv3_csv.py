@@ -42,6 +42,13 @@ CALLS = (*(f"{what}_api_trace" for what in ("hip", "hsa", "marker", "rccl", "roc
 COMPANIONS = (*CALLS, "agent_info", "memory_copy_trace", "memory_allocation_trace", "scratch_memory_trace")
 AGENT = re.compile(r"(?:(CPU|GPU|Agent) )?(\d{1,9})")
 AXES = "XYZ"
+NUMBERS = frozenset(
+    {
+        *("Correlation_Id", "Process_Id", "Thread_Id", "Stream_Id", "VGPR_Count", "LDS_Block_Size"),
+        *("Group_Segment_Size", *(f"{what}_Size_{axis}" for what in ("Grid", "Workgroup") for axis in AXES)),
+    }
+)
+"""Columns that hold a whole number or nothing, and that a row can do without."""
 
 
 def recognises(file: TraceFile) -> bool:
@@ -105,6 +112,9 @@ class _Run:
         form = _form(header_of(file.head)) or "other"
         take = getattr(self, f"_{form}", None)
         for row in read_table(file.blocks(), self._rows):
+            for name in NUMBERS.intersection(row):
+                if row[name] and integer(row[name]) is None:
+                    self._rows.tell("no-number", f"{name} {row[name]}"[:120])
             if take is None:
                 self._rows.other(form, row, integer(row.get("Sample_Timestamp")))
             else:
@@ -170,6 +180,8 @@ class _Run:
         rest = {n: v for n, v in row.items() if n not in taken | SPAN | {"Process_Id"}}
         if kind is None:
             rest["Direction"] = row["Direction"]
+        if "Stream_Id" not in row:
+            self._rows.tell("no-stream")
         self._rows.add(
             "copy",
             row,

@@ -115,6 +115,8 @@ class _Tool:
         return self._describe()
 
     def _unknown(self, section: str, record: Any) -> None:
+        meaning = "records of a kind that tracelode does not know: kept in `other`"
+        self._rows.sink.note("unread-record", meaning, example=section[:120])
         start = integer(record.get("start_timestamp")) if isinstance(record, dict) else None
         self._rows.other(section, record, start)
 
@@ -133,8 +135,6 @@ class _Tool:
         symbol = self._kernels.get(integer(dispatch.get("kernel_id")) or -1, {})
         names = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
         name = next(filter(None, (text(symbol.get(n)) for n in names)), None)
-        if name is None:
-            self._rows.sink.note("unnamed-kernel", "kernels of which the file has no name")
         used = {"size", "agent_id", "queue_id", "group_segment_size", "workgroup_size", "grid_size"}
         said = {n: v for n, v in dispatch.items() if n not in used}
         said |= {n: _handle(v) for n, v in record.items() if n == "stream_id"}
@@ -146,7 +146,7 @@ class _Tool:
             **_shape(dispatch),
             "registers": integer(symbol.get("arch_vgpr_count")),
             "shared_bytes": integer(dispatch.get("group_segment_size")),
-            "correlation": _correlation(record),
+            "correlation": self._correlation(record),
             "args": arguments(said),
         }
 
@@ -155,6 +155,8 @@ class _Tool:
         operation = self._operation(record)
         kind = copy_kind(operation or "")
         stream = _handle(record.get("stream_id"))
+        if stream is None:
+            self._rows.tell("no-stream")
         used = SHARED | {"src_agent_id", "dst_agent_id", "bytes", "stream_id"}
         said = {"source": source, "thread_id": record.get("thread_id"), "operation": None if kind else operation}
         self._rows.add(
@@ -166,7 +168,7 @@ class _Tool:
             kind=kind,
             bytes=integer(record.get("bytes")),
             peer_device=source if kind in ("DtoD", "PtoP") and source != target else None,
-            correlation=_correlation(record),
+            correlation=self._correlation(record),
             args=arguments({**said, **{n: v for n, v in record.items() if n not in used}}),
         )
 
@@ -199,7 +201,7 @@ class _Tool:
             thread=integer(record.get("thread_id")),
             name=self._operation(record),
             kind=CALLS[section],
-            correlation=_correlation(record),
+            correlation=self._correlation(record),
             args=arguments({n: v for n, v in record.items() if n not in SHARED}),
         )
 
@@ -260,7 +262,16 @@ class _Tool:
         """The node of an agent; of one that is not listed, its handle."""
         handle = _handle(agent)
         node = integer(self._agents.get(-1 if handle is None else handle, {}).get("node_id"))
+        if node is None and handle:
+            self._rows.tell("unknown-agent", str(handle))
         return handle if node is None else node
+
+    def _correlation(self, record: Record) -> int | None:
+        """What links a call and its work; a record without it is counted."""
+        found = _correlation(record)
+        if found is None:
+            self._rows.tell("no-correlation")
+        return found
 
     def _kind(self, record: Record) -> str | None:
         return text(self._named(record).get("kind"))

@@ -111,7 +111,11 @@ class _Reading:
             self._rows.add("range", event, **shared, kind=kind, domain="UserMarker", args=arguments(_rest(event)))
 
     def _work(self, event: Mapping[str, Any]) -> None:
-        name, description = text(event.get("name")), _description(event) or ""
+        name, description = text(event.get("name")), _description(event)
+        if description is None:
+            meaning = "device work that does not say what it is: kept as a range"
+            self._rows.sink.note("undescribed-work", meaning, example=name)
+            description = ""
         device = self._lane(event)
         shared = {"process": self._process, "device": device, "stream": integer(event.get("tid")), **_times(event)}
         if device is not None and abs(device) < 2**31:

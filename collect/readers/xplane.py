@@ -61,15 +61,10 @@ class _Reading:
 
     def __init__(self, rows: Rowwise) -> None:
         self._rows = rows
-        self._devices, self._hosts = DeviceWork(rows), HostWork(rows)
+        self.devices, self._hosts = DeviceWork(rows), HostWork(rows)
         self.environment: dict[str, Any] = {}
-        self.bad_events = 0
+        self.bad_events = self.unnamed = 0
         self._told: set[int] = set()
-
-    @property
-    def unknown(self) -> int:
-        """Events on streams of which neither name nor kind is known."""
-        return self._devices.unknown
 
     def plane(self, plane: Plane) -> None:
         """Writes one plane."""
@@ -84,7 +79,7 @@ class _Reading:
                 self._rows.add("device", _device(plane.name, device, stats))
             elif stats:
                 self._other(plane.name, "xplane plane", stats)
-            self._devices.write(plane, device, streams=place is not None and place[1] == "GPU")
+            self.devices.write(plane, device, streams=place is not None and place[1] == "GPU")
         else:
             if stats:
                 self._other(plane.name, "xplane plane", stats)
@@ -92,6 +87,7 @@ class _Reading:
         for name, values in plane.metadata():
             self._other(plane.name, "xplane event metadata", {"name": name, **values})
         self.bad_events += plane.bad_events
+        self.unnamed += plane.unnamed
 
     def _other(self, plane: str, kind: str, values: dict[str, Any]) -> None:
         self._rows.add("other", {"process": PROCESS, "kind": kind, "json": as_json({"plane": plane, **values})})
@@ -134,9 +130,16 @@ def _report(reading: _Reading, damage: Damage, space: Space, sink: Sink) -> None
         sink.note("damaged", meaning, count=damage.count, example=damage.first)
     if reading.bad_events:
         sink.note("bad-event", "events that are no whole message: left out", count=reading.bad_events)
-    if reading.unknown:
+    if unsized := reading.devices.unsized:
+        sink.note("no-size", "copies and fills that do not say their size", count=unsized)
+    if undirected := reading.devices.undirected:
+        sink.note("no-direction", "copies that do not say their direction", count=undirected)
+    if unknown := reading.devices.unknown:
         meaning = "events on a device that do not say what they are or when they ran: in `other`, in no sum"
-        sink.note("unknown-event", meaning, count=reading.unknown)
+        sink.note("unknown-event", meaning, count=unknown)
+    if reading.unnamed:
+        meaning = "names given by a number that the file gives no text for: the number stands for the name"
+        sink.note("unknown-name", meaning, count=reading.unnamed)
     if space.messages:
         meaning = "errors and warnings of the recorder"
         sink.note("recorder-message", meaning, count=len(space.messages), example=space.messages[0])

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -36,7 +37,7 @@ def main() -> None:
         formats[format] = _said(tally, options.first, options.count)
         failed |= bool(tally.failures)
         output.write_text(json.dumps({"date": today, **_machine(), "formats": dict(sorted(formats.items()))}, indent=1))
-        counts = ", ".join(f"{tally.outcomes[name]} {name}" for name in OUTCOMES)
+        counts = ", ".join(f"{tally.outcomes[name]} {name}" for name in OUTCOMES) + f", {tally.compared} compared"
         sys.stderr.write(f"{format}: {counts}\n" + "".join(f"{json.dumps(f)}\n" for f in tally.failures[:20]))
     raise SystemExit(int(failed))
 
@@ -46,10 +47,22 @@ def _said(tally: Tally, first: int, count: int) -> dict[str, object]:
         "first_seed": first,
         "mutants": count,
         **{name: tally.outcomes[name] for name in OUTCOMES},
+        "compared": tally.compared,
         "peak_bytes": tally.peak_bytes,
+        "slowest_seconds": tally.slowest[0],
+        "slowest_seed": tally.slowest[1],
+        "finished": datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        "revision": _revision(),
         "by_error": dict(tally.errors.most_common(60)),
         "failures": tally.failures[:20],
     }
+
+
+def _revision() -> str:
+    """The commit whose code was run, and whether that was changed since."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty= and changes in the working tree"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "working tree"
 
 
 def _machine() -> dict[str, object]:

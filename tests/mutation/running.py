@@ -25,7 +25,11 @@ class Tally:
     outcomes: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
     failures: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    compared: int = 0
+    """How many were held against an oracle."""
     peak_bytes: int = 0
+    slowest: tuple[float, int] = (0.0, 0)
+    """Seconds of processor time of the slowest, and its seed."""
 
     def add(self, said: dict[str, Any]) -> None:
         """Takes one line of a worker."""
@@ -33,6 +37,8 @@ class Tally:
             self.peak_bytes = max(self.peak_bytes, said["peak_bytes"])
         elif "outcome" in said:
             self.outcomes[said["outcome"]] += 1
+            self.compared += said.get("compared", False)
+            self.slowest = max(self.slowest, (said.get("seconds", 0.0), said["seed"]))
             if said["outcome"] == "failure":
                 self.failures.append(said)
             elif said["error"]:

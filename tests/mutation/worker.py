@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,13 +22,17 @@ from tests.samples import SAMPLES, sample
 from tracelode.collect.ingest import read
 from tracelode.store import Archive, Error
 
-__all__ = ["MOST_BYTES", "MOST_SECONDS", "main"]
+__all__ = ["MOST_BYTES", "MOST_SECONDS", "main", "places"]
 
 MOST_BYTES = 2 << 30
 """Of memory that a worker may hold. What libraries have reserved at its start, but do not use, comes on top."""
 
 MOST_SECONDS = 10
 """Of processor time for one mutant; of waiting, six times as much."""
+
+
+SEVERAL = frozenset({"accelprof"})
+"""Formats in whose folder of samples every file, or folder in it, is a trace of its own."""
 
 
 class Hang(BaseException):
@@ -46,7 +51,9 @@ def main(format: str, first: int, count: int) -> None:
         reading = _Reading(format, Path(folder))
         for seed in range(first, first + count):
             _say({"begun": seed})
-            _say({"seed": seed, **reading.read(seed)})
+            begun = time.process_time()
+            said = reading.read(seed)
+            _say({"seed": seed, "seconds": round(time.process_time() - begun, 3), **said})
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     _say({"peak_bytes": peak})
 
@@ -66,35 +73,51 @@ def _hang(number: int, frame: Any) -> NoReturn:
     raise Hang
 
 
+def places(format: str) -> list[tuple[Path, Path]]:
+    """The traces that are given to the reader and, of each, the files that are damaged: one at a time, in turn.
+
+    What lies beside a trace is read with it, so it is damaged as well: every second time, where it is no trace itself.
+    """
+    main = sample(format)
+    if main.parent == SAMPLES:
+        return [(main, main)]
+    beside = sorted(one for one in main.parent.iterdir() if one.suffix != ".md" and one != main)
+    if format in SEVERAL:
+        return [(one, member) for one in (main, *beside) for member in _members(one)]
+    return [(main, member) for one in beside for member in (main, one)] or [(main, one) for one in _members(main)]
+
+
+def _members(trace: Path) -> list[Path]:
+    return sorted(one for one in trace.iterdir() if one.is_file()) if trace.is_dir() else [trace]
+
+
 class _Reading:
-    """The sample of a format, and where its mutants go."""
+    """The samples of a format, and where their mutants go."""
 
     def __init__(self, format: str, folder: Path) -> None:
         self._format, self._folder = format, folder
-        self._sample = sample(format)
-        whole = self._sample.is_dir()
-        members = sorted(one for one in self._sample.iterdir() if one.is_file()) if whole else [self._sample]
-        self._contents = {member.relative_to(self._sample.parent): member.read_bytes() for member in members}
-        trace, _ = read(self._sample, Archive(folder / "sample"))
-        self._benign = frozenset(note.kind for note in trace.notes)
+        self._places = places(format)
+        self._benign = {trace: self._notes_of(trace) for trace in {trace for trace, _ in self._places}}
+        self._contents = {member: member.read_bytes() for _, member in self._places}
+
+    def _notes_of(self, trace: Path) -> frozenset[str]:
+        found, _ = read(trace, Archive(self._folder / "sample"))
+        return frozenset(note.kind for note in found.notes)
 
     def read(self, seed: int) -> dict[str, Any]:
-        """What becomes of a mutant: accepted, noted (accepted with notes), refused; anything else is a failure.
-
-        Of a sample that is a folder one member is damaged, each in turn.
-        """
+        """What becomes of a mutant: accepted, noted (accepted with notes), refused; anything else is a failure."""
         files, archive = self._folder / "files", Archive(self._folder / "archive")
-        if self._sample.parent == SAMPLES:
+        trace, member = self._places[seed % len(self._places)]
+        if trace.parent == SAMPLES:
             files.mkdir()
         else:  # what lies beside it belongs to it
-            shutil.copytree(self._sample.parent, files)
-        path = files / self._sample.name
-        member = list(self._contents)[seed % len(self._contents)]
-        (files / member).write_bytes(mutant(self._contents[member], seed))
+            shutil.copytree(trace.parent, files)
+        damaged = files / member.relative_to(trace.parent)
+        damaged.write_bytes(mutant(self._contents[member], seed))
         faulthandler.dump_traceback_later(6 * MOST_SECONDS, exit=True)
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         try:
-            return self._read(path, files / member, archive)
+            return self._read(files / trace.name, damaged, archive, self._benign[trace])
         except Hang:
             return _failure("hang", traceback.format_exc(limit=-4))
         finally:
@@ -103,7 +126,7 @@ class _Reading:
             shutil.rmtree(files, ignore_errors=True)
             shutil.rmtree(archive.path, ignore_errors=True)
 
-    def _read(self, path: Path, damaged: Path, archive: Archive) -> dict[str, Any]:
+    def _read(self, path: Path, damaged: Path, archive: Archive, benign: frozenset[str]) -> dict[str, Any]:
         try:
             trace, _ = read(path, archive)
         except Error as error:
@@ -111,13 +134,14 @@ class _Reading:
         except Exception:  # noqa: BLE001 - this is what is looked for
             return _failure("traceback", traceback.format_exc(limit=-6))
         reader = archive.manifests()[0].source.reader
-        if reader != self._format:
-            return {"outcome": "other", "error": reader}
-        wrong = disagreement(self._format, path, trace, self._benign)
+        wrong = disagreement(reader, path, trace, benign)
         if wrong:
             return _failure("disagreement", wrong)
-        noted = {note.kind for note in trace.notes} - self._benign
-        return {"outcome": "noted" if noted else "accepted", "error": ", ".join(sorted(noted))}
+        if reader != self._format:
+            return {"outcome": "other", "error": reader}
+        noted = {note.kind for note in trace.notes} - benign
+        outcome = "noted" if noted else "accepted"
+        return {"outcome": outcome, "error": ", ".join(sorted(noted)), "compared": wrong is not None}
 
 
 def _refused(error: Error, named: tuple[Path, Path], archive: Archive) -> dict[str, Any]:

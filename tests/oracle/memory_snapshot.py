@@ -25,15 +25,15 @@ def read(path: Path) -> Rows:
     alive: dict[tuple[str, int, int], list[Any]] = {}
     for device, history in enumerate(snapshot["device_traces"]):
         for entry in history:
-            action, address, size = entry["action"], entry["addr"], entry["size"]
-            time = entry["time_us"] * 1000
-            if not all(type(value) is int for value in (address, size, time)):
-                raise Odd("an entry whose numbers are none")
+            action = entry["action"]
             kind = BORN.get(action) or DIED.get(action)
             if kind is None:
                 if action != "free_requested":
                     raise Odd("an action that is not usual")
-                continue
+                continue  # whatever it says: its block's end is told by free_completed
+            address, size, time = entry["addr"], entry["size"], entry["time_us"] * 1000
+            if not all(type(value) is int for value in (address, size, time)):
+                raise Odd("an entry whose numbers are none")
             key = (kind, device, address)
             if action in BORN:
                 if key in alive:

@@ -24,8 +24,10 @@ def read(path: Path) -> Rows:
             raise Odd("a line of nvprof's that is not usual")
         process, last = int(opened[1]), opened[2]
     if last != "Profiling result:":
-        raise Odd("a table without a title")
+        raise Damaged("a table without a title")
     header, units, *content = csv.reader(lines, strict=True)
+    if "Correlation_ID" not in header:
+        raise Odd("a column that is called otherwise, or a release that has it not")
     found: dict[str, list[Row]] = {"kernel": [], "copy": [], "fill": []}
     unit = dict(zip(header, units, strict=True))
     for line in content:
@@ -38,6 +40,8 @@ def read(path: Path) -> Rows:
 
 
 def _work(row: dict[str, str], unit: dict[str, str], process: int, found: dict[str, list[Row]]) -> None:
+    if row["Name"].startswith("[Unified Memory "):
+        return  # managed pages that move or are missed: of no stream, and no copies
     start = _scaled(row["Start"], TIMES[unit["Start"]])
     end = start + _scaled(row["Duration"], TIMES[unit["Duration"]])
     device = re.fullmatch(r".* \((\d{1,9})\)?", row["Device"])
@@ -48,8 +52,6 @@ def _work(row: dict[str, str], unit: dict[str, str], process: int, found: dict[s
     correlation = int(row["Correlation_ID"])
     place = process, int(device[1]), int(row["Stream"]), start, end
     copied = re.fullmatch(r"\[CUDA memcpy ([HDPA]to[HDPA])\]", row["Name"])
-    if row["Name"].startswith("[Unified"):
-        raise Odd("managed memory")
     if copied or row["Name"] == "[CUDA memset]":
         size = _scaled(row["Size"], SIZES[unit["Size"]])
         what = (copied[1], size) if copied else (size,)

@@ -9,7 +9,7 @@ from tests.oracle.wire import fields, inner, number, signed, text
 
 COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)")
 BOOT, OWN = 6, 64
-KNOWN = {3, 6, 8, 10, 11, 12, 13, 33, 36, 41, 42, 45, 58, 59, 60, 69, 79, 87, 89}
+KNOWN = {3, 6, 8, 10, 11, 12, 13, 33, 35, 36, 41, 42, 45, 58, 59, 60, 69, 79, 87, 89}
 
 
 def read(path: Path) -> Rows:
@@ -44,11 +44,13 @@ def read(path: Path) -> Rows:
             if told not in (BOOT, OWN):
                 raise Odd("another clock")
             kind, track = number(event, 9), number(event, 11) or 0
+            if kind == 4:
+                continue  # a sample of a counter
             if kind == 1:
                 said = {}
                 for one in inner(event, 4):
                     key = interned[3][number(one, 1) or 0]
-                    said[key] = text(one, 6) if inner(one, 6) else number(one, 3, None)
+                    said[key] = _value(one)
                 names = interned[1][number(event, 3) or 0], interned[2][number(event, 10) or 0]
                 begun.setdefault(track, []).append((time, *names, said))
             elif kind == 2 and begun.get(track):
@@ -60,21 +62,39 @@ def read(path: Path) -> Rows:
     return rows(**found)
 
 
+def _value(annotation: bytes) -> int | str | None:
+    """What an annotation says: text, a number, or one with a sign."""
+    if inner(annotation, 6):
+        return text(annotation, 6)
+    negative = number(annotation, 4, None)
+    return number(annotation, 3, None) if negative is None else signed(negative)
+
+
+def _agent(told: int | str) -> int:
+    """The number of an agent, which newer releases write into a text."""
+    if isinstance(told, int):
+        return told
+    found = re.fullmatch(r"[A-Za-z]+[ -]?\[?(\d{1,6})\]?", told)
+    if not found:
+        raise Odd("an agent that is not called by its number")
+    return int(found[1])
+
+
 def _slice(
     process: int, start: int, category: str, name: str, said: dict[str, Any], end: int, found: dict[str, list[Row]]
 ) -> None:
     if any(value is None for value in said.values()):
         raise Odd("an argument that is neither a number nor text")
     correlation = said.get("corr_id")
-    if category == "hip_api":
+    if category in ("hip_api", "hsa_api"):
         found["api"].append((process, said["tid"], start, end, name, correlation))
     elif category == "kernel_dispatch":
-        found["kernel"].append((process, said["agent"], said["queue"], start, end, name, correlation))
+        found["kernel"].append((process, _agent(said["agent"]), said["queue"], start, end, name, correlation))
     elif category == "memory_copy":
         copied = COPY.search(name)
         if not copied:
             raise Odd("a copy that does not say its direction")
-        place = process, said["dst_agent"], said["stream_ID"], start, end
+        place = process, _agent(said["dst_agent"]), said["stream_ID"], start, end
         found["copy"].append((*place, f"{copied[1][0]}to{copied[2][0]}", said["copy_bytes"], correlation))
     elif category != "marker_api":
         raise Odd("a category that is not usual")

@@ -31,22 +31,30 @@ def read(path: Path) -> Rows:
         if not all(re.fullmatch(r"\d{1,18}", str(said[what])) for what in ("BeginNs", "EndNs")):
             raise Odd("a time that is none")
         times = _number(said["BeginNs"]), _number(said["EndNs"])
-        process = _number(said["pid"])
+        process = _process(said["pid"])
         if lane == "CPU HIP API" or lane == "CPU HSA API":
             found["api"].append((process, _number(said["tid"]), *times, name, None))
         elif lane == "COPY" or re.fullmatch(r"GPU\d+", lane):
+            if "dev-id" not in said or "queue-id" not in said:
+                raise Odd("a place that only the lane tells")
             place = process, _number(said["dev-id"]), _number(said["queue-id"]), *times
             if name == "FillBuffer":
                 found["fill"].append((*place, None, None))
             elif name in DIRECTIONS:
                 found["copy"].append((*place, DIRECTIONS[name], None, None))
             elif lane == "COPY":
-                raise Odd("a copy that does not say its direction")
+                raise Damaged("a copy that does not say its direction")
             else:
                 found["kernel"].append((*place, name, None))
         elif "Marker" not in lane:
             raise Odd("a lane that is not usual")
     return rows(**found)
+
+
+def _process(text: Any) -> int:
+    if type(text) is not int and not re.fullmatch(r"\d{1,18}", text):
+        raise Damaged("a process that is no number")
+    return int(text)
 
 
 def _number(text: Any) -> int:

@@ -36,7 +36,7 @@ def read(path: Path) -> Rows:
     for line in _lines(path.with_name(f"{prefix}memory_copy_trace.csv")) if prefix else ():
         matched = COPY.search(line["Direction"])
         if not matched:
-            raise Odd("a copy that does not say its direction")
+            raise Damaged("a copy that does not say its direction")
         kind = f"{matched[1][0]}to{matched[2][0]}"
         place = process, _agent(line["Destination_Agent_Id"]), _number(line["Stream_Id"]), *_times(line)
         found["copy"].append((*place, kind, None, _number(line["Correlation_Id"])))
@@ -68,6 +68,6 @@ def _agent(text: str) -> int:
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"\d{1,18}", text):
-        raise Odd("a number that is none")
+    if not re.fullmatch(r"[+-]?\d{1,18}", text):
+        raise Damaged("a number that is none")
     return int(text)

@@ -17,17 +17,20 @@ def read(path: Path) -> Rows:
     ]:
         process = tool["metadata"]["pid"]
         agents = {agent["id"]["handle"]: agent["node_id"] for agent in tool["agents"]}
-        symbols = {symbol["kernel_id"]: symbol["formatted_kernel_name"] for symbol in tool["kernel_symbols"]}
-        operations = [kind["operations"] for kind in tool["strings"]["buffer_records"]]
+        symbols = {symbol["kernel_id"]: symbol for symbol in tool["kernel_symbols"]}
+        operations = [kind.get("operations", []) for kind in tool["strings"]["buffer_records"]]
         records = tool["buffer_records"]
         for one in records["kernel_dispatch"]:
             work = one["dispatch_info"]
             place = process, agents[work["agent_id"]["handle"]], work["queue_id"]["handle"], *_times(one)
-            found["kernel"].append((*place, symbols[work["kernel_id"]], _correlation(one)))
+            symbol = symbols[work["kernel_id"]]
+            if "formatted_kernel_name" not in symbol:
+                raise Odd("a symbol that is named in another form alone")
+            found["kernel"].append((*place, symbol["formatted_kernel_name"], _correlation(one)))
         for one in records["memory_copy"]:
             matched = COPY.search(_operation(operations, one))
             if not matched:
-                raise Odd("a copy that does not say its direction")
+                raise Damaged("a copy that does not say its direction")
             kind = f"{matched[1][0]}to{matched[2][0]}"
             place = process, agents[one["dst_agent_id"]["handle"]], one["stream_id"]["handle"], *_times(one)
             found["copy"].append((*place, kind, one["bytes"], _correlation(one)))

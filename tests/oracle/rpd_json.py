@@ -42,7 +42,7 @@ def read(path: Path) -> Rows:
         elif kind == "FillBuffer":
             found["fill"].append((*place, None, None))
         elif "copy" in kind.lower():
-            raise Odd("a copy that does not say its direction")
+            raise Damaged("a copy that does not say its direction")
     return rows(**found)
 
 

@@ -14,10 +14,14 @@ CHECKED = [format for format in FORMATS if oracle_of(format)]
 CORPUS = {
     "kineto": "kineto", "nsys": "nsys-sqlite", "nvprof": "nvprof-sqlite", "rocpd": "rocpd", "rpd": "rpd",
     "rpd_json": "rpd-json", "rocprof_v1": "rocprof-v1", "rocprofv3_csv": "rocprofv3-csv",
-    "rocprofv3_json": "rocprofv3-json", "nvprof_text": "nvprof-csv", "xplane": "xplane", "perfetto": "perfetto",
-    "memory_snapshot": "memory-snapshot", "perfetto_text": "perfetto-textproto",
+    "nvprof_text": "nvprof-csv", "xplane": "xplane", "perfetto": "perfetto",
+    "memory_snapshot": "memory-snapshot",
 }  # fmt: skip
-BENIGN = frozenset({"no-launch"})  # says what the file lacks, not what was wrong with it
+"""Formats of the corpus. Its Perfetto traces as text have none of the slices that the oracle knows."""
+
+BENIGN = frozenset({"no-launch", "coarse-times", "overlap", "shared-launch"})
+"""Notes that say what a file lacks or how it came to be, not that something in it was read otherwise than it stands."""
+
 MOST_BYTES = 8_000_000  # larger files take an oracle minutes, and say nothing that smaller ones do not
 
 
@@ -27,22 +31,25 @@ def test_a_reader_says_of_its_sample_what_the_oracle_says(format: str, tmp_path:
     oracle = oracle_of(format)
     assert oracle
     told = oracle(sample(format))
-    assert told
+    assert any(told.values())
     assert difference(told, of_trace(trace)) is None
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("format", CHECKED)
+@pytest.mark.parametrize("format", CORPUS)
 def test_a_reader_says_of_real_files_what_the_oracle_says(format: str, corpus: Path, tmp_path: Path) -> None:
     archive, otherwise = Archive(tmp_path / "archive"), []
     with (corpus / "MANIFEST.csv").open(newline="") as file:
         paths = [
             corpus / row["path"]
             for row in csv.DictReader(file)
-            if row["format"] == CORPUS.get(format) and int(row["uncompressed_bytes"] or row["bytes"]) < MOST_BYTES
+            if row["format"] == CORPUS[format] and int(row["uncompressed_bytes"] or row["bytes"]) < MOST_BYTES
         ]
+    compared = 0
     for path in paths:
         trace, _ = read(path, archive)
         found = disagreement(format, path, trace, BENIGN)
+        compared += found is not None
         otherwise += [f"{path.parent.name}/{path.name}: {found}"] if found else []
     assert otherwise == []
+    assert compared

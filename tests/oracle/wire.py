@@ -44,14 +44,19 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def inner(content: bytes, wanted: int) -> list[bytes]:
-    """The messages or texts of that number."""
-    return [inside for number, wire, _, inside in fields(content) if number == wanted and wire == 2]
+    """The messages or texts of that number; `Damaged` where one of them is of another wire type."""
+    found = [(wire, inside) for number, wire, _, inside in fields(content) if number == wanted]
+    if any(wire != 2 for wire, _ in found):
+        raise Damaged(f"field {wanted} is no message and no text")
+    return [inside for _, inside in found]
 
 
 def number(content: bytes, wanted: int, default: int | None = 0) -> int | None:
-    """The last number given under that number."""
-    found = [value for number, wire, value, _ in fields(content) if number == wanted and wire == 0]
-    return found[-1] if found else default
+    """The last number given under that number; `Damaged` where it is of another wire type."""
+    found = [(wire, value) for number, wire, value, _ in fields(content) if number == wanted]
+    if any(wire != 0 for wire, _ in found):
+        raise Damaged(f"field {wanted} is no number")
+    return found[-1][1] if found else default
 
 
 def text(content: bytes, wanted: int) -> str:

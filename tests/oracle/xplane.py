@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.rows import Odd, Row, Rows, rows, unpacked
+from tests.oracle.rows import Damaged, Odd, Row, Rows, rows, unpacked
 from tests.oracle.wire import fields, inner, number, signed, text
 
-COPY = re.compile(r"Memcpy([HDP])2([HDP])")
+COPY = re.compile(r"Memcpy([HDP])2([HDP])|Copy([HD])\w+To([HD])\w+")
+SIZE = re.compile(r"(?:^| )(?:size|num_bytes):(\d{1,18})(?= |$)")
 CALL = re.compile(r"cu[A-Z]|cuda[A-Z]|hip[A-Z]|hsa_")
 
 
@@ -47,17 +48,17 @@ def _event(
         raise Odd("a sum of many events")
     id = signed(number(event, 1) or 0)
     if id not in names:
-        raise Odd("an event without a name")
+        raise Damaged("an event without a name")
     start = origin * 1000 + signed(number(event, 2) or 0)
     end = start + signed(number(event, 3) or 0)
     stats: dict[str, Any] = {}
     for content in inner(event, 4):
-        name = values.get(signed(number(content, 1) or 0), "")
+        name = values[signed(number(content, 1) or 0)]
         for field, wire, value, inside in fields(content):
             if field == 4:
                 stats[name] = signed(value)
             elif field == 7:
-                stats[name] = values.get(value, "")
+                stats[name] = values[value]
             elif field in (2, 3):
                 stats[name] = value
             elif field in (5, 6) and wire == 2:
@@ -75,14 +76,16 @@ def _work(
     if "kernel_details" in stats:
         found["kernel"].append((*place, start, end, name, correlation))
     elif "memcpy_details" in stats:
-        copied, size = COPY.match(name), re.search(r"\b(?:size|num_bytes):(\d{1,18})(?= |$)", stats["memcpy_details"])
+        copied, size = COPY.match(name), SIZE.search(stats["memcpy_details"])
         if not copied or not size:
-            raise Odd("a copy that does not say its direction and size")
-        found["copy"].append((*place, start, end, f"{copied[1]}to{copied[2]}", int(size[1]), correlation))
+            raise Damaged("a copy that does not say its direction and size")
+        found["copy"].append(
+            (*place, start, end, f"{copied[1] or copied[3]}to{copied[2] or copied[4]}", int(size[1]), correlation)
+        )
     elif "memset_details" in stats:
-        size = re.search(r"\b(?:num_bytes|size):(\d{1,18})(?= |$)", stats["memset_details"])
+        size = SIZE.search(stats["memset_details"])
         if not size:
-            raise Odd("a fill that does not say its size")
+            raise Damaged("a fill that does not say its size")
         found["fill"].append((*place, start, end, int(size[1]), correlation))
     else:
         raise Odd("work that does not say what it is")

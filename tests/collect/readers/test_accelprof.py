@@ -132,3 +132,13 @@ def test_no_file_of_the_corpus_is_taken_for_a_log(corpus: Path) -> None:
                 claimed += [path] if accelprof.recognises(file) else []
     assert seen
     assert not claimed
+
+
+def test_of_very_many_lines_that_are_none_of_the_tool_the_first_are_kept_and_all_counted(tmp_path: Path) -> None:
+    path = tmp_path / "net_app_analysis.log"
+    path.write_text((SAMPLES / "accelprof" / "net_app_analysis.log").read_text() + "\n" * 100_003)
+    told = read(accelprof, path, tmp_path)
+    assert len(told["other"]) == 100_000
+    assert told.counts()["unread-line"] == 100_003
+    assert told.counts()["unread-line-dropped"] == 3
+    assert len(told["launch_memory"]) == 4

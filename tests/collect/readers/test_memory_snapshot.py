@@ -92,17 +92,93 @@ def test_nothing_a_pickle_names_is_run(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.glob("archive/traces/*")) == []
 
 
+def test_a_few_bytes_cannot_ask_for_gigabytes(tmp_path: Path) -> None:
+    content = b"\x80\x02}X\x08\0\0\0segmentsr\xff\xff\xff\xff]s."
+    with pytest.raises(UnreadableFile, match="byte 16 asks for more memory than it can need"):
+        _read(tmp_path, content)
+
+
+def test_one_object_named_often_or_within_itself_fills_no_memory(tmp_path: Path) -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    laughs: Any = "ha"
+    for _ in range(60):
+        laughs = [laughs, laughs]
+    history = [{"action": laughs}, {"action": circle}, {"action": "odd", "size": 1 << 40_000}]
+    frames = [{"name": laughs, "filename": circle, "line": 1 << 40_000}] * 5_000
+    history.append(_event("alloc", 1, 2, 3, frames=frames, compile_context=laughs))
+    trace = _read(tmp_path, pickle.dumps({"segments": [], "device_traces": [history], "more": laughs}))
+    assert trace.sql("select json from other").rows() == [
+        ('"too much to write"',),
+        ('"too much to write"',),
+        ('"not to be written as JSON"',),
+    ]
+    ((stack, args),) = trace.sql("select stack, args from allocation").rows()
+    assert stack.split("\n") == ["a list a list:a int"] * 1_000
+    assert args == '"too much to write"'
+    assert trace.facts.labels == {"more": '"too much to write"'}
+
+
 def test_damaged_pickles_are_refused_in_words(tmp_path: Path) -> None:
     content = pickle.dumps(SNAPSHOT, 4)
     for cut in range(20, len(content) - 1, 17):
-        with pytest.raises(UnreadableFile):
+        with pytest.raises(UnreadableFile, match=r"snapshot\.pickle: (not a whole memory snapshot|not a trace)"):
             _read(tmp_path, content[:cut])
-    for position in range(0, len(content), 11):
+    outcomes: set[str] = set()
+    for position in range(0, len(content), 7):
         flipped = content[:position] + bytes([content[position] ^ 0x41]) + content[position + 1 :]
         try:
-            _read(tmp_path, flipped)
+            notes = {note.kind for note in _read(tmp_path, flipped).notes}
         except UnreadableFile as error:
+            assert "snapshot.pickle: " in error.message
             assert error.hint
+            notes = {"refused"}
+        outcomes |= notes or {"read"}
+    assert outcomes == {"refused", "read", "bad-entry", "no-history", "no-place", "unfreed-block", "untimed-entry"}
+
+
+def test_entries_that_say_too_little_are_kept_and_counted(tmp_path: Path) -> None:
+    sizeless = {key: value for key, value in _event("alloc", 5, 2, 3).items() if key != "size"}
+    timeless = {key: value for key, value in _event("alloc", 6, 2, 3).items() if key != "time_us"}
+    asked = {"action": "free_requested", "addr": 6}
+    trace = _read(tmp_path, pickle.dumps({"segments": [], "device_traces": [[sizeless, timeless, asked, 7], None]}))
+    assert trace.sql("select address, bytes, birth_ns from allocation").rows() == [(6, 2, None)]
+    kept = trace.sql("select time_ns, kind, json from other order by kind").rows()
+    assert kept == [(None, "None", "7"), (3000, "alloc", json.dumps(sizeless))]
+    assert {note.kind: note.count for note in trace.notes} == {"bad-entry": 2, "no-history": 1, "untimed-entry": 1}
+
+
+def test_what_the_state_leaves_open_is_kept_and_counted(tmp_path: Path) -> None:
+    blocks = [{"address": 4096, "size": 1024}, {"address": 5120, "size": 256, "state": "active_allocated"}, 7]
+    segments = [
+        {**SEGMENT, "blocks": blocks},
+        {"address": 1, "total_size": 2, "blocks": []},
+        {"device": 0, "address": 3, "total_size": 4},
+    ]
+    trace = _read(tmp_path, pickle.dumps({"segments": segments, "device_traces": []}))
+    assert trace.sql("select kind, address, bytes from allocation order by all").rows() == [
+        ("pool", 3, 4),
+        ("pool", 4096, 2048),
+        ("tensor", 5120, 256),
+    ]
+    kept = trace.sql("select kind, json from other order by all").rows()
+    assert kept == [
+        ("block", "7"),
+        ("block", json.dumps(blocks[0])),
+        ("pool", json.dumps(segments[1])),
+        ("segment", json.dumps(segments[2])),
+    ]
+    assert {note.kind: note.count for note in trace.notes} == {"bad-entry": 3, "no-place": 1}
+
+
+def test_a_snapshot_without_a_history_says_so(tmp_path: Path) -> None:
+    trace = _read(tmp_path, pickle.dumps({"segments": [SEGMENT]}))
+    assert trace.sql("select kind, bytes, birth_ns from allocation order by bytes").rows() == [
+        ("tensor", 256, None),
+        ("tensor", 1024, None),
+        ("pool", 2048, None),
+    ]
+    assert [note.kind for note in trace.notes] == ["no-history"]
 
 
 @pytest.mark.corpus

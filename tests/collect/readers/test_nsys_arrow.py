@@ -1,4 +1,5 @@
 import gzip
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -176,3 +177,15 @@ def test_a_damaged_file_is_an_error_or_a_note(tmp_path: Path, tell: Callable[[Pa
         except AssertionError:  # the beginning is gone: some other reader, or none, takes the file
             refused += 1
     assert refused
+
+
+def test_a_table_without_a_name_in_a_file_of_several_is_counted(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
+    path = write_arrow(tmp_path, TABLES)
+    nameless = arrow([{"start": 1, "end": 2}])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, nameless.schema) as writer:
+        writer.write_table(nameless)
+    path.write_bytes(path.read_bytes() + sink.getvalue().to_pybytes())
+    told = tell(path)
+    assert told.notes["unnamed-table"].count == 1
+    assert [json.loads(row["json"]) for row in told["other"]] == [{"start": 1, "end": 2}]

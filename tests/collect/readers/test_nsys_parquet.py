@@ -150,20 +150,53 @@ def test_a_column_to_choose_rows_by_may_be_text(tmp_path: Path, tell: Callable[[
     assert tell(folder).notes["lost-events"].example == "all was lost"
 
 
-def test_a_damaged_member_is_an_error_or_a_note(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
-    whole, numbers = write_parquet(tmp_path, TABLES), random.Random(11)
-    told = 0
+def outcome(whole: Path, member: str, content: bytes, tell: Callable[[Path], Told]) -> str:
+    """What becomes of the folder with that content in a member: the kinds of notes, or `refused`."""
+    folder = whole.with_name("damaged")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(whole, folder)
+    (folder / member).write_bytes(content)
+    try:
+        return " ".join(tell(folder).notes.keys() - {"no-launch"})
+    except UnreadableFile as error:
+        assert f"table {Path(member).stem} is damaged" in error.message
+        assert "copy the" in error.hint
+        return "refused"
+
+
+def test_a_cut_table_is_refused_where_it_matters_and_noted_elsewhere(
+    tmp_path: Path, tell: Callable[[Path], Told]
+) -> None:
+    whole = write_parquet(tmp_path, TABLES)
+    assert tell(whole).notes.keys() == {"no-launch"}
     for member in whole.iterdir():
-        for number in range(12):
-            folder = tmp_path / f"{member.stem}-{number}"
-            shutil.copytree(whole, folder)
+        content = member.read_bytes()
+        found = {
+            outcome(whole, member.name, content[:cut], tell)
+            for cut in range(0, len(content), max(1, len(content) // 25))
+        }
+        needed = member.stem not in ("OSRT_API", "META_DATA_EXPORT")
+        assert found == {"refused" if needed else "damaged-table"}, member.stem
+
+
+def test_flipped_bytes_are_read_noted_or_refused_with_the_table(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
+    whole, numbers = write_parquet(tmp_path, TABLES), random.Random(11)
+    found: list[str] = []
+    for member in whole.iterdir():
+        for _ in range(6):
             content = bytearray(member.read_bytes())
-            content = content[: numbers.randrange(len(content))] if number % 2 else content
-            for _ in range(4 if not number % 2 else 0):
+            for _ in range(4):
                 content[numbers.randrange(4, len(content))] = numbers.randrange(256)
-            (folder / member.name).write_bytes(content)
-            try:
-                told += bool(tell(folder).notes)
-            except UnreadableFile as error:
-                assert member.stem in error.message
-    assert told
+            found.append(outcome(whole, member.name, bytes(content), tell))
+    assert {"refused", "damaged-table"} <= set(found)
+
+
+def test_a_column_that_is_shorter_than_its_table_is_refused(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
+    sample = Path(__file__).parents[3] / "data" / "samples" / "formats" / "nsys_parquet" / "small_pqtdir"
+    name = "CUPTI_ACTIVITY_KIND_MEMCPY.parquet"
+    content = (sample / name).read_bytes()
+    size = b"deviceId\x15\x0c\x16\x0c\x16\\\x16\x80"
+    assert content.count(size + b"\x01") == 1
+    whole = Path(shutil.copytree(sample, tmp_path / "whole"))
+    assert len(tell(whole)["copy"]) == 6
+    assert outcome(whole, name, content.replace(size + b"\x01", size + b"\x00"), tell) == "refused"

@@ -139,3 +139,18 @@ def test_real_output_is_read_row_by_row(corpus: Path, tell: Callable[[Path], Tol
         outermost = [args for row in ranges if (args := json.loads(row["args"])).get("Lvl") == 0]
         assert sum(args["NumGPUOps"] for args in outermost) == said["gpu_ops"]
         assert not told.notes
+
+
+def test_a_damaged_table_of_a_folder_is_refused_not_passed_over(folder: Path, tell: Callable[[Path], Told]) -> None:
+    whole = (folder / "trace.parquet").read_bytes()
+    for content in (whole[:-1], b"", b"PAR1", whole.replace(b"PAR1", b"PAR2")):
+        (folder / "trace.parquet").write_bytes(content)
+        with pytest.raises(UnreadableFile, match=r"trace\.parquet: damaged: "):
+            tell(folder)
+
+
+def test_ranges_of_no_stated_process_are_counted(folder: Path, tell: Callable[[Path], Told]) -> None:
+    pq.write_table(pa.table({**RANGES, "PID": [4100, None, None]}), folder / "trace.parquet")
+    told = tell(folder / "trace.parquet")
+    assert sorted(row["process"] for row in told["range"]) == [0, 0, 4100]
+    assert told.notes["no-process"].count == 2

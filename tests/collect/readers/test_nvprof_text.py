@@ -224,13 +224,33 @@ def test_other_texts_are_not_taken_for_it(tmp_path: Path) -> None:
         assert not nvprof_text.recognises(open_file(path)), text
 
 
+def test_quotes_that_do_not_pair_up_are_counted(tell: Callable[..., Told]) -> None:
+    told = tell(OPENING + RESULT + COLUMNS + KERNEL.replace('""x"")"', '""x"")" <'))
+    assert [row["name"] for row in told["kernel"]] == ['add<int, 2>(int*, "x") <']
+    assert told.notes["loose-quote"].count == 1
+    assert "loose-quote" not in tell(TRACE).notes
+
+
+def test_a_table_without_its_title_is_of_no_stated_process(tell: Callable[..., Told]) -> None:
+    told = tell(OPENING + COLUMNS + COPY + KERNEL)
+    assert told.notes["no-process"].count == 2
+    assert {row["process"] for row in told["kernel"]} == {0}
+    assert "no-process" not in tell(TRACE).notes
+
+
 @pytest.mark.parametrize("text", [TRACE, OPENING + RESULT + PADDED, OPENING + RESULT + CALLS])
 def test_cut_and_flipped_bytes_invent_no_event(tmp_path: Path, text: str) -> None:
-    names = {row["name"] for table in ("kernel", "api") for row in reading(text, tmp_path)[table]}
+    whole = reading(text, tmp_path)
+    names = {row["name"] for table in ("kernel", "api") for row in whole[table]}
+    assert names
     data = text.encode()
     for size in range(len(OPENING) + 10, len(data), 23):
         told = reading(data[:size], tmp_path)
         assert {row["name"] for table in ("kernel", "api") for row in told[table]} <= names, size
+        last = data[:size].rpartition(b"\n")[2]
+        within = size > data.index(b"\n", len(OPENING + RESULT)) + 1 and last and not last.startswith(b"Regs")
+        said = {"truncated", "unfinished-line", "other-text"} & told.notes.keys() - whole.notes.keys()
+        assert said or not within, (size, data[:size][-40:])
     draw = random.Random(3)
     for _ in range(25):
         broken = bytearray(data)

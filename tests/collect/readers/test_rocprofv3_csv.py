@@ -206,6 +206,32 @@ def test_lines_that_are_no_csv_are_counted_and_the_next_one_is_read(tell: Callab
     assert told.counts() == {"lost-line": 1, "no-launch": 1}
 
 
+def test_quotes_that_do_not_pair_up_are_text_and_counted(tell: Callable[..., Told]) -> None:
+    loose = KERNEL.replace('"gemm(float*, int)"', '"gemm"<"x">')
+    told = tell(text(KERNELS, loose, KERNEL, KERNEL.replace('int)"', "int)"), KERNEL))
+    assert [row["name"] for row in told["kernel"]] == ['gemm<"x">', "gemm(float*, int)"]
+    (kept,) = told["other"]
+    assert kept["kind"] == "damaged"
+    assert kept["json"].count("KERNEL_DISPATCH") == 2
+    assert (told.notes["loose-quote"].count, told.notes["damaged"].count) == (2, 1)
+
+
+def test_cells_that_should_hold_a_number_are_counted_and_empty_ones_are_not(tell: Callable[..., Told]) -> None:
+    told = tell(text(KERNELS, KERNEL.replace(",71,", ",x71,").replace(",16,0,128,", ",,0,128,")))
+    assert "registers" not in told["kernel"][0]
+    assert (told.notes["no-number"].count, told.notes["no-number"].example) == (1, "Thread_Id x71")
+
+
+def test_calls_without_a_thread_and_copies_without_a_stream_are_counted(tell: Callable[..., Told]) -> None:
+    told = tell(text(CALLS, LAUNCH.replace(",71,", ",,")))
+    assert [(row["name"], row.get("thread")) for row in told["api"]] == [("hipLaunchKernel", None)]
+    assert told.notes["no-thread"].count == 1
+    copy = '"MEMORY_COPY","MEMORY_COPY_HOST_TO_SOMEWHERE","Agent 0","Agent 4",34,10,20'
+    told = tell(text(COPIES.replace('"Stream_Id",', ""), copy))
+    assert [(row["stream"], row.get("kind")) for row in told["copy"]] == [(0, None)]
+    assert (told.notes["no-stream"].count, told.notes["no-direction"].count) == (1, 1)
+
+
 def test_damage_gives_rows_and_notes_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     for content in (text(KERNELS, KERNEL, KERNEL), text(MEMORY, '"M","M_ALLOCATE","Agent 4",1024,"0x0010",1,10,12')):

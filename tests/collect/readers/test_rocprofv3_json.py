@@ -200,7 +200,7 @@ def test_records_that_nobody_knows_go_to_other_whole(tell: Callable[..., Told]) 
         ("kernel", None, torn),
     ]
     assert len(told["kernel"]) == 1
-    assert told.counts() == {"incomplete": 1, "no-launch": 1}
+    assert told.counts() == {"incomplete": 1, "no-launch": 1, "unread-record": 1}
 
 
 def test_a_file_that_is_cut_off_is_unreadable(tell: Callable[..., Told]) -> None:
@@ -227,15 +227,34 @@ def test_odd_values_do_no_harm(odd: str, member: str, tmp_path: Path) -> None:
         assert trace.has("kernel") or trace.has("other")
 
 
-def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_is_refused_or_not_taken_for_one(tmp_path: Path) -> None:
+    whole = tool(kernel_dispatch=[KERNEL], hip_api=[record(1, 1, 900, 950)]).rstrip().encode()
+    file = tmp_path / "results.json"
+    for cut in range(1, len(whole), 97):
+        file.write_bytes(whole[:cut])
+        if not rocprofv3_json.recognises(open_file(file)):
+            assert cut < 40
+            continue
+        with pytest.raises(UnreadableFile, match=r"results\.json: JSON that is cut off or damaged at character"):
+            read(rocprofv3_json, file, tmp_path)
+
+
+def test_flipped_bytes_give_the_same_events_a_note_or_a_refusal(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(tool(kernel_dispatch=[KERNEL], hip_api=[record(1, 1, 900, 950)]))
-    for at, content in enumerate(damaged(path, 20)):
-        file = tmp_path / f"damaged{at}.json"
-        file.write_bytes(content)
-        if not rocprofv3_json.recognises(open_file(file)):
+    whole = read(rocprofv3_json, path, tmp_path)
+    outcomes: set[str] = set()
+    for content in list(damaged(path, 150))[1::2]:
+        path.write_bytes(content)
+        if not rocprofv3_json.recognises(open_file(path)):
             continue
         try:
-            read(rocprofv3_json, file, tmp_path / str(at))
+            told = read(rocprofv3_json, path, tmp_path)
         except UnreadableFile as error:
-            assert file.name in error.message
+            assert "results.json: JSON that is cut off or damaged at character" in error.message
+            outcomes.add("refused")
+            continue
+        outcomes |= told.notes.keys()
+        assert told.notes or {table: len(told[table]) for table in ("kernel", "api")} == {"kernel": 1, "api": 1}
+    assert not whole.notes
+    assert {"refused", "invalid-utf8", "no-correlation"} <= outcomes

@@ -240,3 +240,25 @@ def test_flipped_bytes_never_break_the_reader() -> None:
             content[chance.randrange(len(content))] = chance.randrange(256)
         read += rows_of(bytes(content)) is not None
     assert read > 10
+
+
+def test_a_field_of_another_wire_type_is_damage_not_one_that_is_new() -> None:
+    whole = line(7, "Stream #7", 1, *WORK)
+    rows, notes, _ = told(xplane, space(plane("/device:GPU:0", [whole], NAMES)))
+    assert (len(rows["kernel"]), len(rows["copy"]), len(rows["fill"]), "damaged" in notes) == (1, 1, 1, False)
+    event_as_number = whole + message((4, 5))
+    rows, notes, _ = told(xplane, space(plane("/device:GPU:0", [event_as_number], NAMES)))
+    assert len(rows["kernel"]) == 1
+    assert notes["damaged"].example == "a line with field 4 of wire type 0"
+    time_as_text = line(7, "Stream #7", 1, *WORK, message((1, 1), (2, "soon")))
+    rows, notes, _ = told(xplane, space(plane("/device:GPU:0", [time_as_text], NAMES)))
+    assert (len(rows["kernel"]), notes["bad-event"].count) == (1, 1)
+
+
+def test_names_sizes_and_directions_that_are_missing_are_counted() -> None:
+    copy = event(2, 5_000, 1_000, stat("memcpy_details", "dest:1 async:0"))
+    unnamed = event(77, 9_000, 1_000, stat("kernel_details", DETAILS))
+    rows, notes, _ = told(xplane, space(plane("/device:GPU:0", [line(7, "Stream #7", 1, copy, unnamed)], NAMES)))
+    assert (rows["copy"][0].get("bytes"), rows["kernel"][0].get("name")) == (None, None)
+    assert (notes["no-size"].count, notes["unknown-name"].count) == (1, 1)
+    assert "no-direction" not in notes
