@@ -1,28 +1,29 @@
 """The CPU engine of the suffix structure: a few linear passes in machine code."""
 
+from functools import partial
+
 import numpy as np
-import numpy.typing as npt
 
 from ...store.compiled import jit
+from .engine import Bool, Found, Int32, Sorted
 from .sais import sort_suffixes
 
 __all__ = ["find_intervals", "lcp_array", "sort", "suffix_array", "take_apart"]
 
-Int32 = npt.NDArray[np.int32]
-Bool = npt.NDArray[np.bool_]
 
+def sort(symbols: Int32) -> Sorted:
+    """Sorts the suffixes of a text.
 
-def sort(symbols: Int32) -> tuple[Int32, Int32, int]:
-    """Returns the suffix array, the LCP array and the peak of memory in bytes.
-
-    The peak is that of the arrays alive at once, `symbols` included: 16 bytes per symbol (symbols, both results and
-    one work array) as long as every id is below the length of the text. Larger ids are first replaced by their ranks,
-    and the peak rises with the number of distinct symbols up to 20 bytes.
+    The peak of memory is that of the arrays alive at once, `symbols` included: 16 bytes per symbol (symbols, both
+    results and one work array) as long as every id is below the length of the text. Larger ids are first replaced by
+    their ranks, and the peak rises with the number of distinct symbols up to 20 bytes.
     """
     if symbols.size == 0:
-        return np.empty(0, np.int32), np.empty(0, np.int32), 0
-    sa, peak = suffix_array(symbols)
-    return sa, lcp_array(symbols, sa), max(peak, 16 * symbols.size)
+        sa, peak = np.empty(0, np.int32), 0
+    else:
+        sa, peak = suffix_array(symbols)
+    lcp = lcp_array(symbols, sa)
+    return Sorted(sa, lcp, max(peak, 16 * symbols.size), partial(find_intervals, symbols, sa, lcp))
 
 
 def suffix_array(symbols: Int32) -> tuple[Int32, int]:
@@ -88,9 +89,7 @@ def _gather(source: Int32, index: Int32, target: Int32) -> None:
         target[slot] = source[index[slot]]
 
 
-def find_intervals(
-    symbols: Int32, sa: Int32, lcp: Int32, shortest: int, longest: int
-) -> tuple[Int32, Int32, Int32, Bool]:
+def find_intervals(symbols: Int32, sa: Int32, lcp: Int32, shortest: int, longest: int) -> Found:
     """Returns first slot, last slot, length and left diversity of the LCP intervals of the lengths asked for.
 
     The order is by first slot, then by length. Takes up to 21 bytes per symbol while it runs, besides the result.

@@ -6,10 +6,11 @@ are the inner nodes of the suffix tree.
 
 import time
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from .engine import Sorted, sort_best, sort_with
 
 __all__ = ["Intervals", "SuffixStructure", "Symbols", "build", "non_overlapping"]
 
@@ -18,20 +19,6 @@ Symbols = npt.NDArray[np.int32]
 
 Positions = npt.NDArray[np.int32]
 LONGEST_TEXT = 2**31 - 2  # positions, lengths and their complements are int32
-
-
-class Engine(Protocol):
-    """What computes the arrays of a suffix structure. All engines give the same answers, bit for bit."""
-
-    def sort(self, symbols: Symbols, /) -> tuple[Positions, Positions, int]:
-        """Returns the suffix array, the LCP array and the peak of memory in bytes."""
-        ...
-
-    def find_intervals(
-        self, symbols: Symbols, sa: Positions, lcp: Positions, shortest: int, longest: int, /
-    ) -> tuple[Positions, Positions, Positions, npt.NDArray[np.bool_]]:
-        """Returns first slot, last slot, length and left diversity, ordered by first slot, then length."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +58,26 @@ class SuffixStructure:
     """The sorted suffixes of `symbols`."""
 
     symbols: Symbols
-    sa: Positions
-    """Start of each suffix, in lexicographic order; a suffix stands before those it is a prefix of."""
-    lcp: Positions
-    """Length of the common prefix of the suffixes `sa[i - 1]` and `sa[i]`; `lcp[0]` is 0."""
     engine: str
     """Name of the engine that computed it."""
     seconds: float
     """Time that `build` took; the first one in a fresh installation includes the compilation."""
-    peak_bytes: int
-    """Most memory that the arrays of `build` took at once, those kept included, by the engine's formula."""
+    sorted: Sorted
+
+    @property
+    def sa(self) -> Positions:
+        """Start of each suffix, in lexicographic order; a suffix stands before those it is a prefix of."""
+        return self.sorted.sa
+
+    @property
+    def lcp(self) -> Positions:
+        """Length of the common prefix of the suffixes `sa[i - 1]` and `sa[i]`; `lcp[0]` is 0."""
+        return self.sorted.lcp
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most memory that the arrays of `build` took at once, those kept included, where the engine computes."""
+        return self.sorted.peak_bytes
 
     def intervals(self, min_length: int = 1, max_length: int | None = None) -> Intervals:
         """Returns the LCP intervals of at least `min_length` and at most `max_length` symbols.
@@ -90,15 +87,15 @@ class SuffixStructure:
         if min_length < 1:
             raise ValueError(f"min_length must be at least 1, not {min_length}")
         longest = self.symbols.size if max_length is None else max_length
-        found = _engine(self.engine).find_intervals(self.symbols, self.sa, self.lcp, min_length, longest)
-        return Intervals(self.sa, *found)
+        return Intervals(self.sa, *self.sorted.find_intervals(min_length, longest))
 
 
-def build(symbols: Symbols) -> SuffixStructure:
-    """Sorts the suffixes of a sequence of int32 symbols in linear time.
+def build(symbols: Symbols, *, engine: str | None = None) -> SuffixStructure:
+    """Sorts the suffixes of a sequence of int32 symbols.
 
-    The structure keeps its own copy of the symbols. Raises TypeError for another type or shape and ValueError for
-    negative symbols. Any length is fine, 0 and 1 too.
+    The engine is chosen by what there is and how long the text is; tests and benchmarks name one. The structure keeps
+    its own copy of the symbols. Raises TypeError for another type or shape and ValueError for negative symbols. Any
+    length is fine, 0 and 1 too.
     """
     if symbols.dtype != np.int32 or symbols.ndim != 1:
         raise TypeError(f"symbols must be a one-dimensional int32 array, not {symbols.dtype} of shape {symbols.shape}")
@@ -107,17 +104,9 @@ def build(symbols: Symbols) -> SuffixStructure:
     if symbols.size and symbols.min() < 0:
         raise ValueError(f"symbols must not be negative: the least is {symbols.min()}")
     started = time.perf_counter()
-    engine = "cpu"
     own = symbols.copy()
-    sa, lcp, peak_bytes = _engine(engine).sort(own)
-    return SuffixStructure(own, sa, lcp, engine, time.perf_counter() - started, peak_bytes)
-
-
-def _engine(name: str) -> Engine:
-    from . import cpu  # loads Numba
-
-    engines: dict[str, Engine] = {"cpu": cpu}
-    return engines[name]
+    name, result = (engine, sort_with(engine, own)) if engine else sort_best(own)
+    return SuffixStructure(own, name, time.perf_counter() - started, result)
 
 
 def non_overlapping(positions: Positions, length: int) -> Positions:

@@ -61,22 +61,38 @@ def _compiler() -> str:
 
 
 def _suffix() -> str:
-    """Builds a small sequence with every engine, and asks suffix-trees where each of its repeats occurs."""
+    """Builds a short sequence with every engine there is, and asks suffix-trees where each of its repeats occurs.
+
+    A longer one, which the array engines take apart, must give the same arrays with each.
+    """
     import numpy as np
     from suffix_trees.STree import STree
 
     from ...mining.suffix import build
+    from ...mining.suffix.device import is_there
+    from ...mining.suffix.engine import ENGINES
 
-    symbols = np.random.default_rng(1).integers(0, 4, 400).astype(np.int32)
-    structure = build(symbols)
-    tree = STree("".join(chr(65 + s) for s in symbols))
-    repeats = structure.intervals(3, 12)
-    for index in range(len(repeats)):
-        start, length = int(repeats.sa[repeats.left[index]]), int(repeats.length[index])
-        word = "".join(chr(65 + s) for s in symbols[start : start + length])
-        if sorted(tree.find_all(word)) != repeats.occurrences(index).tolist():
-            raise AssertionError(f"engine {structure.engine}: {word} is elsewhere than suffix-trees finds it")
-    return f"{structure.engine}: {len(repeats)} repeats where suffix-trees finds them"
+    random = np.random.default_rng(1)
+    short = random.integers(0, 4, 400).astype(np.int32)
+    long = np.where(random.random(20_000) < 0.01, random.integers(0, 40, 20_000), np.arange(20_000) % 37).astype(
+        np.int32
+    )
+    tree, expected, told = STree("".join(chr(65 + s) for s in short)), build(long, engine="cpu"), list[str]()
+    for engine in ENGINES:
+        if engine == "cuda" and not is_there():
+            told.append("cuda: no device with CuPy")
+            continue
+        repeats = build(short, engine=engine).intervals(3, 12)
+        for index in range(len(repeats)):
+            start, length = int(repeats.sa[repeats.left[index]]), int(repeats.length[index])
+            word = "".join(chr(65 + s) for s in short[start : start + length])
+            if sorted(tree.find_all(word)) != repeats.occurrences(index).tolist():
+                raise AssertionError(f"engine {engine}: {word} is elsewhere than suffix-trees finds it")
+        found = build(long, engine=engine)
+        if not (np.array_equal(found.sa, expected.sa) and np.array_equal(found.lcp, expected.lcp)):
+            raise AssertionError(f"engine {engine}: other arrays than those of the engine cpu")
+        told.append(f"{engine}: {len(repeats)} repeats where suffix-trees finds them")
+    return ", ".join(told)
 
 
 def _sql() -> str:

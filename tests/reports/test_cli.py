@@ -218,7 +218,8 @@ def test_an_unwritable_home_does_not_stop_a_report(tmp_path: Path) -> None:
 def test_doctor_checks_every_engine() -> None:
     lines = run("doctor").stdout.splitlines()
     assert all(line.startswith("ok ") for line in lines)
-    assert any("suffix-trees finds them" in line for line in lines)
+    (engines,) = [line for line in lines if "suffix engine" in line]
+    assert [engine in engines for engine in ("cpu: 223 repeats", "array: 223 repeats", "cuda: ")] == [True] * 3
 
 
 def test_every_verb_has_a_page_and_help() -> None:
