@@ -25,8 +25,10 @@ check: setup ## format, lint, types, layers, tests
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
 	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q
 
-bench: setup ## measure ingest and mining against baselines in the same run
+bench: setup ## measure ingest, mining and its quality, each against baselines in the same run
 	$(PY) -m benchmarks
+	$(PY) -m benchmarks.suffix
+	$(PY) -m benchmarks.quality
 
 docs: setup ## write the generated pages of docs/ anew
 	$(PY) -m docs.generate

@@ -8,6 +8,7 @@ from docs.notes import health_page
 from tracelode.reports.cli import tracelode
 from tracelode.store.parts import load, names
 from tracelode.store.query import documented
+from tracelode.store.sources import SOURCE
 from tracelode.store.tables import TABLES, Kind
 
 DOCS = Path(__file__).parent
@@ -25,7 +26,7 @@ def tables_page() -> str:
     ]
     for kind, heading in ORDER.items():
         lines += ["", f"## {heading}"]
-        for table in (t for t in TABLES.values() if t.kind is kind):
+        for table in (t for t in (*TABLES.values(), SOURCE) if t.kind is kind):
             lines += ["", f"### `{table.name}`", "", f"One row per {table.meaning}.", ""]
             lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
             lines += [

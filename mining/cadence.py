@@ -22,6 +22,8 @@ TOLERANCE = 0.03
 MOST_CADENCES = 16
 MOST_CLUSTERS = 64
 LEAST_NATS = 3.0
+# So many anchors at least, and a quarter of the operations, say where the repeats of a cadence are.
+ANCHORS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +119,19 @@ def _regular(position: Ints, fresh: Bools, tolerance: float, pairs: bool) -> tup
     at = ragged(start, gaps)
     gap = position[at + 1] - position[at]
     bits = int(gap.max(initial=1)).bit_length()
-    middle = np.cumsum(gaps) - gaps + (gaps - 1) // 2
-    period = np.sort((owner << bits) | gap)[middle] & ((1 << bits) - 1)
-    miss = np.abs(gap - period[owner])
-    hit = miss <= (tolerance * period[owner]).astype(np.int64)
-    regular = np.bincount(owner, weights=hit, minlength=tested).astype(np.int64)
-    deviation = np.bincount(owner, weights=np.where(hit, miss, 0), minlength=tested).astype(np.int64)
+    gap = np.sort((owner << bits) | gap) & ((1 << bits) - 1)
+    begin = np.cumsum(gaps) - gaps
+    period = gap[begin + (gaps - 1) // 2]
+    miss = np.abs(gap - np.repeat(period, gaps))
+    hit = miss <= np.repeat((tolerance * period).astype(np.int64), gaps)
+    regular, deviation = _sums(hit.astype(np.int64), begin), _sums(miss * hit, begin)
     keep = (2 * regular >= np.maximum(gaps, 1 if pairs else 3)) & (period > 1)
     return _Returns(position, start[keep], count[keep], period[keep], regular[keep], deviation[keep]), tested
+
+
+def _sums(values: Ints, begin: Ints) -> Ints:
+    """The sum of each slice, given where they begin."""
+    return np.add.reduceat(values, begin) if len(begin) else begin
 
 
 def _joined(parts: list[_Returns]) -> _Returns:
@@ -158,13 +165,14 @@ def _significance(regular: Ints, tested: int, tolerance: float) -> float:
 
 
 def _cadence(found: _Returns, members: Ints, gain: float, operations: int, tolerance: float) -> Cadence:
-    """Collects the anchors of a cluster, at most about one for each operation, the steadiest classes first."""
+    """Collects the anchors of a cluster, the steadiest first: at most one for each operation, or fourth one of many."""
     regular, deviation, count = found.regular[members], found.deviation[members], found.count[members]
     by_period = np.argsort(found.period[members], kind="stable")
     half = np.searchsorted(np.cumsum(regular[by_period]), regular.sum() / 2)
     period = int(found.period[members][by_period][half])
     steady = np.lexsort((members, deviation / regular, -regular / (count - 1)))
-    steady = steady[np.cumsum(count[steady]) <= max(operations, int(count[steady[0]]))]
+    most = min(operations, max(ANCHORS, operations // 4))
+    steady = steady[np.cumsum(count[steady]) <= max(most, int(count[steady[0]]))]
     reference = int(np.lexsort((deviation[steady], -regular[steady]))[0])
     members, count = members[steady], count[steady]
     owner = np.repeat(np.arange(len(members), dtype=np.int64), count)

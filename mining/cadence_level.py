@@ -11,7 +11,18 @@ from .likeness import best_likeness
 from .phase import Times, choose, pauses
 from .sorting import Ints
 
-__all__ = ["Level", "choose_level", "leaves_room", "measure", "name_levels", "prefer", "same_symbol", "spans"]
+__all__ = [
+    "LONG",
+    "MANY",
+    "Level",
+    "choose_level",
+    "leaves_room",
+    "measure",
+    "name_levels",
+    "prefer",
+    "same_symbol",
+    "spans",
+]
 
 # A level must explain this share of the operations, with this much significance, to be the iteration.
 LEAST_EXPLAINED = 0.4
@@ -40,7 +51,8 @@ class Level:
     covered, `begin` and `stop` the half-open ranges of the `count` whole occurrences. `coverage` is the share of all
     operations inside them, `similarity` what neighbours have in common, `regularity` the share of usual length.
     `confidence` says how sure it is that this level is an iteration, `phase_confidence` that it begins where the
-    ranges do; `phase_evidence` says why there. `pause`: the longest waits fall between occurrences.
+    ranges do; `phase_evidence` says why there. `pause`: the longest waits fall between occurrences. `replayed`: one
+    call of the host launches several, as the replay of a graph does.
     """
 
     period: int
@@ -60,6 +72,7 @@ class Level:
     pause: bool
     begin: Ints
     stop: Ints
+    replayed: bool = False
 
     @property
     def explained(self) -> float:
@@ -113,6 +126,7 @@ def measure(cadence: Cadence, symbols: Symbols, times: Times, marks_ns: Ints | N
         pause=pauses(cut.segments, times),
         begin=begin,
         stop=stop,
+        replayed=_replayed(begin, times),
     )
     return replace(level, confidence=level.confidence * level.density)
 
@@ -145,9 +159,9 @@ def choose_level(found: list[Level]) -> Level | None:
     """The level that is the iteration.
 
     The shortest level that explains much is taken, and left for a longer one that explains more or that its
-    interruptions follow.
+    interruptions follow. What one call launches several of is no iteration: the program takes no part in it.
     """
-    found = [level for level in found if level.significance >= LEAST_NATS]
+    found = [level for level in found if level.significance >= LEAST_NATS and not level.replayed]
     usable = [
         level for level in found if level.explained >= (LEAST_DENSE if level.density >= DENSE else LEAST_EXPLAINED)
     ]
@@ -209,6 +223,14 @@ def _usual_ns(begin: Ints, stop: Ints, times: Times) -> int:
     starts, ends = spans(begin, stop, times)
     joined = begin[1:] == stop[:-1]
     return int(np.median(np.diff(starts)[joined] if joined.any() else ends - starts))
+
+
+def _replayed(begin: Ints, times: Times) -> bool:
+    """Whether most occurrences were launched by the call that launched the operation before them."""
+    begin = begin[begin > 0]
+    if times.launch_ns is None or len(begin) == 0:
+        return False
+    return 2 * int((times.launch_ns[begin] == times.launch_ns[begin - 1]).sum()) > len(begin)
 
 
 def _primitive(level: Level, chosen: Level) -> bool:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from .cadence import Symbols
 from .grid import Grid, bounds
 from .likeness import pair_likeness
+from .openings import completed, majority
 from .sorting import Ints, ragged, stable_order
 
 __all__ = ["Segments", "cut"]
@@ -33,6 +34,7 @@ def cut(grid: Grid, column: int, symbols: Symbols) -> Segments:
         return Segments(first, stop)
     first, stop = _extended(first, stop, grid, symbols)
     first = _refined(first, stop, grid, symbols)
+    first, stop = completed(first, _glued(first, stop, grid), grid.period, symbols)
     return Segments(first, _glued(first, stop, grid))
 
 
@@ -83,7 +85,7 @@ def _refined(first: Ints, stop: Ints, grid: Grid, symbols: Symbols) -> Ints:
     counts = follows[:, None] | (window >= margin)
     moves = sorted(range(-REACH, REACH + 1), key=abs)
     for _ in range(2):
-        usual = _majority(padded[first[:, None] + window])
+        usual = majority(padded[first[:, None] + window])
         agree = [(padded[first[:, None] + window + move] == usual) & counts for move in moves]
         best = np.argmax(np.stack([rows.sum(axis=1) for rows in agree]), axis=0)
         moved = np.clip(first + np.array(moves)[best], 0, len(symbols) - 1)
@@ -91,15 +93,6 @@ def _refined(first: Ints, stop: Ints, grid: Grid, symbols: Symbols) -> Ints:
             break
         first = moved
     return first
-
-
-def _majority(rows: Ints) -> Ints:
-    """The most frequent value of each column."""
-    rows = np.sort(rows, axis=0)
-    index = np.arange(len(rows))[:, None]
-    fresh = np.concatenate([np.ones_like(rows[:1], dtype=np.bool_), rows[1:] != rows[:-1]])
-    run = index - np.maximum.accumulate(np.where(fresh, index, 0), axis=0)
-    return rows[np.argmax(run, axis=0), np.arange(rows.shape[1])]
 
 
 def _glued(first: Ints, stop: Ints, grid: Grid) -> Ints:

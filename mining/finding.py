@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["Finder", "Finding", "Miner", "total"]
+__all__ = ["Comparer", "Finder", "Finding", "Miner", "total"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,26 @@ class Miner(Protocol):
 
     def mine(self, trace: Trace) -> Mapping[str, "pa.Table"]:
         """The derived tables by name, complete with their schemas even when empty."""
+        ...
+
+
+class Comparer(Protocol):
+    """A module in `mining/comparisons/` that says how a trace differs from another, its base.
+
+    `VERSION` and `NEEDS` are those of a miner. `TABLE` is the table it gives; it has a column `base`, the id of the
+    base, and is stored with the other trace, the rows of several bases together.
+    """
+
+    VERSION: int
+    NEEDS: tuple[str, ...]
+    TABLE: str
+
+    def compare(self, base: Trace, trace: Trace) -> Mapping[str, "pa.Table"]:
+        """The rows of that base, by table."""
+        ...
+
+    def find(self, base: Trace, trace: Trace) -> Finding:
+        """The answer, from the tables of the trace."""
         ...
 
 

@@ -1,27 +1,37 @@
 """Repeated sequences of operations, ranked by the device time they stand for.
 
-A suffix structure over the folded sequence gives every substring that repeats. Kept are those that are maximal (longer
-on either side, an occurrence is lost) and primitive (not themselves a repetition). Then the one that accounts for the
-most time not yet accounted for is taken, again and again: so rotations and parts of a pattern do not appear beside it.
+Runs of one symbol count as one. A suffix structure over the folded sequence gives every substring that repeats. Kept
+are those that cannot be made longer without losing many occurrences: on each side the second most frequent neighbour
+must stand there in half of the iterations, for with noise almost anything stands there once. Repetitions of a shorter
+one are left out. Then the one that accounts for the most time not yet accounted for is taken, again and again: so
+rotations and parts of a pattern do not appear beside it.
+
+Where hardly any two iterations are equal, what the iterations have in common is searched instead (`typical`), and the
+occurrences counted are those in the sequence itself, exact ones only.
 """
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from .extent import Extents, Work, extents, free_of
+from .maximal import Repeats, find_word, maximal_repeats
 from .sequence import Sequence
-from .suffix import Intervals, build, non_overlapping
+from .suffix import SuffixStructure, Symbols, build, non_overlapping
 
 __all__ = ["LONGEST", "Pattern", "patterns"]
 
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 LONGEST = 512
 """Operations in a pattern, at most; what repeats at a larger scale is an iteration."""
-CANDIDATES = 4096
+PART = 64
+"""A longer pattern must occur more than once an iteration: else it is no unit, but a piece of the iteration."""
+CANDIDATES = 2048
 """Substrings looked at, those with the largest bound on their time."""
 LEAST_SHARE = 0.001
 """A pattern must account for this share of the sequence's time that no earlier pattern accounts for."""
@@ -31,115 +41,162 @@ LEAST_SHARE = 0.001
 class Pattern:
     """A repeated sequence: its symbols, and its occurrences, which do not overlap.
 
-    `first` and `last` are the ordinals of each occurrence's first and last operation in the mined sequence;
-    `start_ns`, `end_ns` its extent; `busy_ns` the summed duration of its operations; `idle_ns` the time within it when
-    none of them runs. Runs of one symbol count as one symbol.
+    `first` and `last` are the ordinals of each occurrence's first and last operation in the mined sequence. `free`
+    says which occurrences share no operation with what earlier patterns account for: the marginal ones.
     """
 
     symbols: tuple[int, ...]
     first: Ints
     last: Ints
-    start_ns: Ints
-    end_ns: Ints
-    busy_ns: Ints
-    idle_ns: Ints
+    free: Bools
+    extents: Extents
 
 
-@dataclass(frozen=True)
-class _Folded:
-    """A sequence with runs of one symbol as one: where each run begins, and the time before it."""
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """Symbols without runs, and the time of all before each of them; the last entry is the time of all."""
 
-    symbols: npt.NDArray[np.int32]
-    begins: Ints
+    symbols: Symbols
     before_ns: Ints
 
     def time(self, position: Ints, length: int) -> Ints:
         return self.before_ns[position + length] - self.before_ns[position]
 
 
-def patterns(sequence: Sequence, *, longest: int = LONGEST, limit: int = 100) -> list[Pattern]:
+def patterns(
+    sequence: Sequence,
+    work: Work | None = None,
+    *,
+    iterations: int = 2,
+    typical: Iterable[tuple[Symbols, int]] = (),
+    longest: int = LONGEST,
+    limit: int = 100,
+) -> list[Pattern]:
     """The repeated patterns of a sequence, in the order in which they account for its time; at most `limit`.
 
-    `longest` is the most symbols in one; where the iteration is known, half of it, or the iteration is all one finds.
+    `iterations` is how many the sequence has, `longest` the most symbols in a pattern: half an iteration where there
+    are some, or the iteration is all one finds. `typical` gives contents of iterations without noise, each with the
+    number of iterations it stands for; patterns of these come first. `work` says what the operations are.
 
-    n log n in the number of operations for the suffix structure, plus the occurrences of the candidates.
+    Linear in the number of operations for the suffix structure, plus the occurrences of the candidates.
     """
-    folded = _fold(sequence)
-    if len(folded.symbols) < 4:
+    symbols, begins = _fold(sequence.symbols)
+    if len(symbols) < 4:
         return []
-    found = build(folded.symbols).intervals(2, max(2, min(longest, LONGEST)))
-    least = LEAST_SHARE * folded.before_ns[-1]
-    chosen: list[Pattern] = []
-    for position, length in _cover(folded, found, _candidates(folded, found), least):
-        chosen.append(_pattern(sequence, folded, position, length))
-        if len(chosen) == limit:
-            break
-    return chosen
-
-
-def _fold(sequence: Sequence) -> _Folded:
-    symbols = sequence.symbols
-    begins = np.flatnonzero(np.r_[True, symbols[1:] != symbols[:-1]]) if len(symbols) else np.zeros(0, np.int64)
     before = np.r_[0, np.cumsum(sequence.end_ns - sequence.start_ns)]
-    return _Folded(symbols[begins].astype(np.int32), np.r_[begins, len(symbols)], before[np.r_[begins, len(symbols)]])
+    text = _Text(symbols, before[begins])
+    structure = build(symbols)
+    covered = np.zeros(len(symbols), np.bool_)
+    longest = max(2, min(longest, LONGEST))
+    found: dict[bytes, tuple[Ints, int, Bools]] = {}
+    for word in _words(_typical(text, list(typical)), longest):
+        position = non_overlapping(find_word(structure, word), len(word)).astype(np.int64)
+        free = free_of(covered, position, len(word))
+        if free.sum() > 1:
+            _claim(covered, position[free], len(word))
+            found[word.tobytes()] = position, len(word), free
+    repeats = maximal_repeats(structure, 2, longest, max(1, iterations // 2))
+    for position, length, free in _cover(text, structure, repeats, iterations, covered):
+        found.setdefault(symbols[position[0] : position[0] + length].tobytes(), (position, length, free))
+        if len(found) >= limit:
+            break
+    work = work if work is not None else Work.unknown(len(sequence.symbols))
+    return [_pattern(sequence, work, begins, symbols, *one) for one in list(found.values())[:limit]]
 
 
-def _candidates(folded: _Folded, found: Intervals) -> list[int]:
-    """Maximal repeats with the largest time of one occurrence times their count, the largest first."""
-    usable = np.flatnonzero(found.left_diverse)
-    bound = _time_of_one(folded, found, usable) * found.count[usable]
-    return usable[np.argsort(-bound, kind="stable")[:CANDIDATES]].tolist()
+def _fold(symbols: Symbols) -> tuple[Symbols, Ints]:
+    """The symbols without runs, and where each begins, with the end of all as last."""
+    fresh = np.r_[np.ones(min(len(symbols), 1), np.bool_), symbols[1:] != symbols[:-1]]
+    begins = np.flatnonzero(fresh)
+    return symbols[begins].astype(np.int32), np.r_[begins, len(symbols)]
 
 
-def _time_of_one(folded: _Folded, found: Intervals, index: npt.NDArray[np.intp]) -> Ints:
-    position = found.sa[found.left[index]].astype(np.int64)
-    return folded.before_ns[position + found.length[index]] - folded.before_ns[position]
+def _typical(text: _Text, typical: list[tuple[Symbols, int]]) -> tuple[_Text, int]:
+    """The typical contents one after the other, no two of them adjacent, and their number.
+
+    An operation takes the mean time of its symbol's runs, times the iterations that the content stands for.
+    """
+    if not typical:
+        return _Text(text.symbols[:0], np.zeros(1, np.int64)), 0
+    parts = [(_fold(content)[0], weight) for content, weight in typical]
+    top = max([int(text.symbols.max()), *(int(part.max(initial=0)) for part, _ in parts)]) + 1
+    count = np.bincount(text.symbols, minlength=top)
+    mean = np.bincount(text.symbols, np.diff(text.before_ns), minlength=top) / np.maximum(count, 1)
+    pieces: list[Symbols] = []
+    times: list[Ints] = []
+    for number, (part, weight) in enumerate(parts):
+        pieces += [part, np.array([top + number], np.int32)]
+        times += [np.rint(mean[part] * weight).astype(np.int64), np.zeros(1, np.int64)]
+    return _Text(np.concatenate(pieces), np.r_[0, np.cumsum(np.concatenate(times))]), len(parts)
 
 
-def _cover(folded: _Folded, found: Intervals, candidates: list[int], least: float) -> Iterator[tuple[Ints, int]]:
+def _words(typical: tuple[_Text, int], longest: int) -> Iterator[Symbols]:
+    """The patterns of typical contents, as words."""
+    text, contents = typical
+    if len(text.symbols) < 4:
+        return
+    covered, structure = np.zeros(len(text.symbols), np.bool_), build(text.symbols)
+    repeats = maximal_repeats(structure, 2, longest, 1)
+    for position, length, _ in _cover(text, structure, repeats, contents, covered):
+        yield text.symbols[position[0] : position[0] + length]
+
+
+def _cover(
+    text: _Text, structure: SuffixStructure, repeats: Repeats, iterations: int, covered: Bools
+) -> Iterator[tuple[Ints, int, Bools]]:
     """Takes the candidate with the most time not yet covered, while one has enough: lazy greedy.
 
-    What a candidate can add only falls as others are taken, so an entry whose figure is fresh and still the largest is
-    the best one.
+    Gives its occurrences, their length and which of them were free. What a candidate can add only falls as others are
+    taken, so an entry whose figure is fresh and still the largest is the best one.
     """
-    covered = np.zeros(len(folded.symbols) + 1, bool)
-    heap: list[tuple[int, int, int]] = []
-    for order, index in enumerate(candidates):
-        kept, length = _apart(folded, found, index)
-        if len(kept) > 1:
-            heap.append((-int(folded.time(kept, length).sum()), order, index))
+    least = LEAST_SHARE * int(text.before_ns[-1])
+    heap: list[tuple[int, int]] = []
+    kept: list[tuple[Ints, int]] = []
+    for position, length in _candidates(text, structure, repeats, least):
+        if len(position) > (1.5 * iterations if length > PART else 1):
+            heap.append((-int(text.time(position, length).sum()), len(kept)))
+            kept.append((position, length))
     heapq.heapify(heap)
     while heap and -heap[0][0] >= least:
-        claimed, order, index = heapq.heappop(heap)
-        kept, length = _apart(folded, found, index)
-        hidden = np.r_[0, np.cumsum(covered)]
-        free = kept[hidden[kept + length] == hidden[kept]]
-        gain = int(folded.time(free, length).sum()) if len(free) > 1 else 0
+        claimed, index = heapq.heappop(heap)
+        position, length = kept[index]
+        free = free_of(covered, position, length)
+        gain = int(text.time(position[free], length).sum()) if free.sum() > 1 else -1
         if -gain > claimed:
             if gain >= least:
-                heapq.heappush(heap, (-gain, order, index))
+                heapq.heappush(heap, (-gain, index))
             continue
-        covered[(free[:, None] + np.arange(length)).ravel()] = True
-        yield kept, length
+        _claim(covered, position[free], length)
+        yield position, length, free
 
 
-def _apart(folded: _Folded, found: Intervals, index: int) -> tuple[Ints, int]:
-    """Occurrences that do not overlap, and their length; none for a repetition.
+def _candidates(text: _Text, structure: SuffixStructure, repeats: Repeats, least: float) -> Iterator[tuple[Ints, int]]:
+    """Occurrences that do not overlap, and length, of the repeats with the largest time of one times their count.
 
-    A body that follows itself is maximal only together with the beginning of the next one, and then it overlaps
-    itself: of such a substring its smallest period is taken, which is the body.
+    Repetitions of a shorter one are left out. A body that follows itself may be maximal only together with the
+    beginning of the next one, and then it overlaps itself: of such a repeat its smallest period is taken, the body.
     """
-    length = int(found.length[index])
-    position = found.occurrences(index)
-    period = _period(folded.symbols[position[0] : position[0] + length])
-    if len(position) > 1 and int((position[1:] - position[:-1]).min()) < length:
-        length = period
-    elif 2 * period <= length:
-        return np.zeros(0, np.int64), length
-    return (non_overlapping(position, length) if length > 1 else position[:0]).astype(np.int64), length
+    position = repeats.sa[repeats.left].astype(np.int64)
+    bound = (text.before_ns[position + repeats.length] - text.before_ns[position]) * repeats.count
+    best = np.argsort(-bound, kind="stable")[:CANDIDATES]
+    kept = repeats.take(best[bound[best] >= least])
+    bodies: set[bytes] = set()
+    for index in range(len(kept)):
+        position, length = kept.occurrences(index), int(kept.length[index])
+        word = text.symbols[position[0] : position[0] + length]
+        period = _period(word)
+        if len(position) > 1 and int((position[1:] - position[:-1]).min()) < length:
+            body = word[:period]
+            if period == 1 or body.tobytes() in bodies:
+                continue
+            bodies.add(body.tobytes())
+            position, length = find_word(structure, body), period
+        elif 2 * period <= length:
+            continue
+        yield non_overlapping(position, length).astype(np.int64), length
 
 
-def _period(symbols: npt.NDArray[np.int32]) -> int:
+def _period(symbols: Symbols) -> int:
     """The smallest p with symbols[i + p] == symbols[i] for all i; the length when there is none below it."""
     for p in np.flatnonzero(symbols[1:] == symbols[0]) + 1:  # few: the places of the first symbol
         if np.array_equal(symbols[p:], symbols[:-p]):
@@ -147,27 +204,18 @@ def _period(symbols: npt.NDArray[np.int32]) -> int:
     return len(symbols)
 
 
-def _pattern(sequence: Sequence, folded: _Folded, position: Ints, length: int) -> Pattern:
-    first, last = folded.begins[position], folded.begins[position + length] - 1
-    sizes = last - first + 1
-    owner = np.repeat(np.arange(len(first)), sizes)
-    member = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(first, sizes)
-    start, end = sequence.start_ns[member], sequence.end_ns[member]
-    order = np.lexsort((start, owner))
-    owner, start, end = owner[order], start[order], end[order]
-    begins = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])
-    # Latest end so far within each occurrence: lift each occurrence above the ones before it, then take the maximum.
-    lift = owner * (int(end.max() - start.min()) + 1)
-    latest = np.maximum.accumulate(end - start.min() + lift) - lift + start.min()
-    gap = np.zeros(len(start), np.int64)
-    gap[1:] = np.maximum(0, start[1:] - latest[:-1])
-    gap[begins] = 0
+def _claim(covered: Bools, position: Ints, length: int) -> None:
+    covered[(position[:, None] + np.arange(length)).ravel()] = True
+
+
+def _pattern(
+    sequence: Sequence, work: Work, begins: Ints, symbols: Symbols, position: Ints, length: int, free: Bools
+) -> Pattern:
+    first, last = begins[position], begins[position + length] - 1
     return Pattern(
-        tuple(folded.symbols[position[0] : position[0] + length].tolist()),
+        tuple(symbols[position[0] : position[0] + length].tolist()),
         first,
         last,
-        np.minimum.reduceat(start, begins),
-        np.maximum.reduceat(end, begins),
-        np.add.reduceat(end - start, begins),
-        np.add.reduceat(gap, begins),
+        free,
+        extents(sequence.start_ns, sequence.end_ns, work, first, last),
     )

@@ -5,6 +5,7 @@ profiler that the program steps starts and stops between iterations; waits of th
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from .cadence import Symbols
 from .cuts import Segments, cut
 from .grid import Grid, bounds
-from .sorting import Ints
+from .sorting import Ints, distinct
 
 __all__ = ["Cut", "Times", "choose", "pauses"]
 
@@ -24,6 +25,8 @@ IDLE_NATS = 1.0
 LAUNCH_NATS = 2.0
 DOMINANT_NATS = 2.0
 DOMINANCE = 5.0
+GATHERED_NATS = 3.0
+GATHERED = 0.5
 CANDIDATES = 4
 ENDS = 5
 SAMPLE = 1_000_000
@@ -47,6 +50,7 @@ class Times:
         launch = None if self.launch_ns is None else self.launch_ns[begin:stop]
         return Times(self.start_ns[begin:stop], self.end_ns[begin:stop], launch)
 
+    @cached_property
     def waits(self) -> list[tuple[Ints, float, str]]:
         """The waits before each operation: of the idle device, and of the host between launches where known."""
         busy = np.maximum.accumulate(self.end_ns)
@@ -128,11 +132,18 @@ def _hear_waits(ballot: _Ballot, grid: Grid, times: Times, ends: list[int]) -> N
     length, operations = grid.period, len(times.start_ns)
     first, stop = bounds(grid, 0, operations)
     usual = (np.abs(stop - first - length) * 100 <= length) & (first + length <= operations)
-    first = first[usual]
-    if len(first) == 0:
+    first, size = first[usual], (stop - first)[usual]
+    repeats = len(first)
+    if repeats == 0:
         return
-    rows = first[:: max(1, len(first) * length // SAMPLE), None] + np.arange(length)
-    for wait, nats, reason in times.waits():
+    vary = 2 * int((size != length).sum()) > repeats
+    rows = first[:: max(1, repeats * length // SAMPLE), None] + np.arange(length)
+    for wait, nats, reason in times.waits:
+        if vary:
+            # Where operations come and go no column has all of the long waits, but they lie near one.
+            column, share = _gathered(grid, np.sort(np.argpartition(wait, -repeats)[-repeats:]))
+            if share > GATHERED:
+                ballot.add(column, GATHERED_NATS * share, reason)
         median: Floats = np.median(wait[rows], axis=0)
         order = np.argsort(-median, kind="stable")[:CANDIDATES].tolist()
         longest = float(median[order[0]])
@@ -146,8 +157,12 @@ def _hear_waits(ballot: _Ballot, grid: Grid, times: Times, ends: list[int]) -> N
 
 def _marked(grid: Grid, times: Times, marks_ns: Ints) -> tuple[int, float]:
     """The column of the operations after most marks, give or take a hundredth of an iteration, and their share."""
-    at = np.unique(np.searchsorted(times.order_ns, marks_ns, side="left"))
-    at = at[at < len(times.order_ns)]
+    at = distinct(np.searchsorted(times.order_ns, marks_ns, side="left"))
+    return _gathered(grid, at[at < len(times.order_ns)])
+
+
+def _gathered(grid: Grid, at: Ints) -> tuple[int, float]:
+    """The column of most of these ordinals, give or take a hundredth of an iteration, and their share."""
     if len(at) == 0:
         return 0, 0.0
     near = np.minimum(np.searchsorted(grid.position, at, side="left"), len(grid.position) - 1)
@@ -161,10 +176,10 @@ def _marked(grid: Grid, times: Times, marks_ns: Ints) -> tuple[int, float]:
 def pauses(segments: Segments, times: Times) -> bool:
     """Whether the longest waits, of the device or of the host, fall where the iterations begin."""
     begin = segments.first[segments.first > 0]
-    for wait, _, _ in times.waits():
-        if len(begin) == 0 or float(np.median(wait[begin])) <= 0:
-            continue
-        longest = np.argpartition(wait, len(wait) - len(begin))[-len(begin) :]
-        if 2 * np.isin(longest, begin).sum() >= len(begin):
+    for wait, _, _ in times.waits:
+        usual = float(np.median(wait[begin])) if len(begin) else 0.0
+        # Half of the beginnings wait as long: they are among the longest, as many as there are beginnings, unless too
+        # many others wait longer.
+        if usual > 0 and int((wait > usual).sum()) < len(begin):
             return True
     return False

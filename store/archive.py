@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error
-from .sources import Membership, Source, Sources
+from .sources import Membership, Source, Sources, source_rows
 from .staging import Staging, put_whole, sync_folder
 from .tables import TABLES
 from .trace import Facts, Note, Trace
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 __all__ = ["FORMAT", "Archive", "Damage", "Manifest", "absolute"]
 
@@ -180,7 +181,10 @@ class Archive:
         """Runs one statement over the views of all traces (see `store.query`)."""
         from .query import run
 
-        return run(self.files(), query)
+        return run(self.files(), query, sources=self._source_rows)
+
+    def _source_rows(self) -> "pa.Table":
+        return source_rows(self.memberships())
 
     def files(self) -> dict[str, Mapping[str, Path]]:
         """Trace id to its files by table, derived ones included."""
@@ -190,7 +194,7 @@ class Archive:
         """Writes `catalog.duckdb` anew from the manifests, for any SQL client; readers never see half of it."""
         import duckdb
 
-        from .query import create_views
+        from .query import create_views, put_sources
 
         path, temporary = self.path / "catalog.duckdb", self.path / ".staging" / f"{uuid.uuid4().hex}.duckdb"
         with _disk_errors(self.path):
@@ -200,6 +204,7 @@ class Archive:
                 connection.execute(f"attach '{temporary}' as catalog (storage_version 'v1.0.0')")
                 connection.execute("use catalog")
                 create_views(connection, self.files(), comments=True)
+                put_sources(connection, self._source_rows)
                 connection.execute("use memory; detach catalog")
             temporary.replace(path)
         return path

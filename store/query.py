@@ -1,7 +1,7 @@
 """SQL over traces: a DuckDB view for each table, with the columns of `store.tables` and a few derived ones."""
 
 import re
-from collections.abc import Generator, Mapping, Set
+from collections.abc import Callable, Generator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error, NotCollected
 from .kinds import category_sql
+from .sources import SOURCE
 from .stored import LENGTH, has_length, stored_names
 from .tables import TABLES, Kind, Table
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
+    import pyarrow as pa
 
 __all__ = [
     "DERIVED",
@@ -23,6 +25,7 @@ __all__ = [
     "create_views",
     "damage_told",
     "documented",
+    "put_sources",
     "run",
     "schema_rows",
     "view_columns",
@@ -30,6 +33,9 @@ __all__ = [
 
 TraceFiles = Mapping[str, Mapping[str, Path]]
 """Trace id to its files by table name."""
+
+SourceRows = Callable[[], "pa.Table"]
+"""Gives the rows of `source`, see `store.sources`."""
 
 LOOKING = frozenset({"show", "describe", "summarize", "information_schema", "duckdb_views", "duckdb_columns"})
 """Words of a query that looks at the catalogue."""
@@ -52,13 +58,15 @@ DERIVED: Mapping[str, str] = {
 """Columns that views add to those of the tables, and what they mean."""
 
 
-def connect(traces: TraceFiles, query: str = "", *, mixed: bool = False) -> "duckdb.DuckDBPyConnection":
+def connect(
+    traces: TraceFiles, query: str = "", *, mixed: bool = False, sources: SourceRows | None = None
+) -> "duckdb.DuckDBPyConnection":
     """Opens an in-memory database with a view for each table that at least one of the traces has.
 
     `mixed`: some of the files were written when their table had fewer columns: a new version of a reader or an analysis
     may add some, which does not change the archive's format, and traces of older ones stay beside its own. With a query
     that names tables and does not look at the catalogue, only views of names it contains are made: that is most of the
-    time a small query takes.
+    time a small query takes. `sources` gives the rows of the table `source`, when the query asks for it.
     """
     import duckdb
 
@@ -66,6 +74,8 @@ def connect(traces: TraceFiles, query: str = "", *, mixed: bool = False) -> "duc
     words = set(re.findall(r"[a-z_]+", query.lower()))
     wanted = words & TABLES.keys() if not words & LOOKING else frozenset[str]()
     create_views(connection, {trace: _only(files, wanted) for trace, files in traces.items()}, mixed=mixed)
+    if sources is not None and words & {SOURCE.name, *LOOKING}:
+        put_sources(connection, sources)
     return connection
 
 
@@ -91,18 +101,28 @@ def create_views(
             connection.execute(_comments(table))
 
 
-def run(traces: TraceFiles, query: str) -> "pl.DataFrame":
-    """Runs one statement and returns its rows. Raises `NotCollected` for a table no trace has, `Error` for bad SQL."""
+def put_sources(connection: "duckdb.DuckDBPyConnection", sources: SourceRows) -> None:
+    """Puts the table `source` into an open database, with what its columns mean."""
+    connection.register("_source", sources())
+    connection.execute(f'create table "{SOURCE.name}" as from _source; {_comments(SOURCE, "table")}')
+    connection.unregister("_source")
+
+
+def run(traces: TraceFiles, query: str, *, sources: SourceRows | None = None) -> "pl.DataFrame":
+    """Runs one statement and returns its rows; `sources`: see `connect`.
+
+    Raises `NotCollected` for a table no trace has, `Error` for bad SQL.
+    """
     import duckdb
 
     try:
         with damage_told("sql"):
             try:
-                return _answer(traces, query)
+                return _answer(traces, query, sources)
             except duckdb.InvalidInputException as error:
                 if "schema mismatch" not in str(error):
                     raise
-                return _answer(traces, query, mixed=True)
+                return _answer(traces, query, sources, mixed=True)
     except duckdb.CatalogException as error:
         raise _missing_table(error, traces) from error
     except duckdb.Error as error:
@@ -125,10 +145,10 @@ def damage_told(what: str) -> Generator[None]:
         raise
 
 
-def _answer(traces: TraceFiles, query: str, *, mixed: bool = False) -> "pl.DataFrame":
+def _answer(traces: TraceFiles, query: str, sources: SourceRows | None, *, mixed: bool = False) -> "pl.DataFrame":
     import polars as pl
 
-    with connect(traces, query, mixed=mixed) as connection:
+    with connect(traces, query, mixed=mixed, sources=sources) as connection:
         if len(connection.extract_statements(query)) != 1:
             raise Error("sql: not exactly one statement", "give one statement")
         answer: Any = connection.sql(query)  # None for a statement without rows
@@ -172,8 +192,8 @@ def _view(table: Table, files: list[Path], *, mixed: bool) -> str:
     return f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom {source}'
 
 
-def _comments(table: Table) -> str:
-    lines = [f'comment on view "{table.name}" is {_quoted("one row per " + table.meaning)};']
+def _comments(table: Table, what: str = "view") -> str:
+    lines = [f'comment on {what} "{table.name}" is {_quoted("one row per " + table.meaning)};']
     for row in documented(table):
         meaning = row["meaning"] + (f" ({row['unit']})" if row["unit"] else "")
         lines.append(f'comment on column "{table.name}"."{row["column"]}" is {_quoted(meaning)};')
@@ -221,7 +241,7 @@ def schema_rows() -> "pl.DataFrame":
     """Every view and column with its type, unit and meaning: what `tracelode sql --schema` shows."""
     import polars as pl
 
-    return pl.DataFrame([row for table in TABLES.values() for row in documented(table)])
+    return pl.DataFrame([row for table in (*TABLES.values(), SOURCE) for row in documented(table)])
 
 
 def documented(table: Table) -> list[dict[str, str]]:

@@ -2,14 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from .columns import I32, I64, TEXT, Column, Kind, Table
 from .staging import put_whole
 
-__all__ = ["Membership", "RankFrom", "Source", "Sources"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SOURCE", "Membership", "RankFrom", "Source", "Sources", "source_rows"]
 
 RankFrom = Literal["file", "name", "order"]
 """Where a rank is from: the trace's own facts, the file's name, its place among the files of the run."""
@@ -35,6 +39,48 @@ class Membership:
     run: str | None = None
     rank: int | None = None
     rank_from: RankFrom | None = None
+
+
+SOURCE = Table(
+    "source",
+    Kind.IDENTITY,
+    "file that the archive has read, with its run and its rank there; files of the same content share their trace",
+    (
+        Column("path", TEXT, "path or URL; of a member of an archive, the archive and the member", required=True),
+        Column("run", TEXT, "the run it belongs to: the folder or archive it was read with, or what `--run` said"),
+        Column("rank", I32, "its rank in the run"),
+        Column("rank_from", TEXT, "where the rank is from: file (what the trace says), name (of the file) or order"),
+        Column("format", TEXT, "the reader that read it", required=True),
+        Column("bytes", I64, "size of the file as it was read", "bytes", required=True),
+        Column("modified_ns", I64, "when the file was written last, since 1970 (UTC)", "ns", required=True),
+    ),
+)
+"""The view of what `Archive.memberships` gives, which the archive knows and no trace does."""
+
+
+def source_rows(memberships: Iterable[Membership]) -> "pa.Table":
+    """The rows of the view `source`, with the trace's id before the columns of `SOURCE`."""
+    import pyarrow as pa
+
+    rows = [
+        {
+            "trace_id": one.trace_id,
+            "path": _shown(one.source.path),
+            "run": None if one.run is None else _shown(one.run),
+            "rank": one.rank,
+            "rank_from": one.rank_from,
+            "format": one.source.reader,
+            "bytes": one.source.bytes,
+            "modified_ns": one.source.modified_ns,
+        }
+        for one in memberships
+    ]
+    return pa.Table.from_pylist(rows, schema=pa.schema([pa.field("trace_id", TEXT), *SOURCE.schema]))
+
+
+def _shown(path: str) -> str:
+    """A path with bytes that are no text as `\\udcff`, as `ls` shows them."""
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 class Sources:

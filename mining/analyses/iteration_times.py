@@ -4,37 +4,20 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..levels import MAIN, PARTS
+from ..levels import PARTS
+from ..slow import JUDGED
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "hierarchy")
 
-DEVIATIONS = 5
-LEAST_EXCESS = 0.05
 TOO_UNLIKE = 1.25
 
 SQL = f"""
-with main as ({MAIN}),
+with {JUDGED.strip()},
 part as ({PARTS}),
-time as (
-    select iteration.*, median(time_ns) filter (phase = 'steady') over (partition by process) as median_ns
-    from iteration
-    semi join main on main.process = iteration.process and main.level = iteration.level
-),
-spread as (
-    select *, median(abs(time_ns - median_ns)) filter (phase = 'steady') over (partition by process) as mad_ns
-    from time
-),
-judged as (
-    select
-        *,
-        time_ns - median_ns > greatest({DEVIATIONS} * 1.4826 * mad_ns, {LEAST_EXCESS} * median_ns) as slow,
-        min(iteration) filter (not slow) over (partition by process) as first_usual
-    from spread
-),
 spent as (
     select judged.process, judged.iteration, kind.state, coalesce(sum(part.time_ns), 0) as time_ns
     from judged
@@ -82,9 +65,9 @@ def find(trace: Trace) -> Finding:
     """Each iteration of the main level with its duration: from the end of the one before it to its own end.
 
     `mark` says what stands out: 'warm-up' for leading ones that are slow or differ, 'slow', or 'deviating' content.
-    Slow: longer than the median of the steady ones by more than 5 robust standard deviations (1.4826 times the median
-    absolute deviation) and by more than 5 %. `more_of` is the state in which a slow one exceeds the median of that
-    state most, `more_ns` by how much.
+    Slow: longer than the median of the steady ones of its type by more than 5 robust standard deviations (1.4826 times
+    the median absolute deviation) and by more than 5 % (`mining.slow`). `more_of` is the state in which a slow one
+    exceeds the median of that state most, `more_ns` by how much.
     """
     rows = trace.sql(SQL)
     if not len(rows):
@@ -111,8 +94,8 @@ def _sentence(rows: "pl.DataFrame") -> str:
         f"{n} ({of} +{duration(ns)})" for n, of, ns in slow.select("iteration", "more_of", "more_ns").head(4).rows()
     ]
     some = f"{len(slow)} slow: {', '.join(named)}{', …' if len(slow) > 4 else ''}" if len(slow) else "none slow"
-    median = rows["median_ns"][0]
-    typical = f"{duration(float(median))} in the median" if median is not None else "none of them steady"
+    median = rows.filter(rows["phase"] == "steady")["duration_ns"].median()
+    typical = f"{duration(float(str(median)))} in the median" if median is not None else "none of them steady"
     times: list[int] = rows["duration_ns"].to_list()
     least, most = duration(min(times)), duration(max(times))
     return f"{plural(len(rows), 'iteration')}, {typical} ({least} to {most}), {some}."

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..iterations import Iteration, Level, iterations, levels
-from ..sequence import OPERATIONS, Sequence, sequences
+from ..sequence import OPERATIONS, SYMBOLS, Sequence, sequences
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ()
 
 STEP = "regexp_matches(name, '^(profilerstep|step|iteration|iter)[#_: ]*\\d+$', 'i')"
@@ -29,7 +29,7 @@ MARKS = {
 """SQL: the starts of annotated steps, by the table that may hold them."""
 
 
-def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
+def mine(trace: Trace, *, symbols: str = SYMBOLS) -> Mapping[str, "pa.Table"]:
     """The tables `member` (operations in mined order), `level` and `iteration`; nothing without device work.
 
     They are empty where there is device work but none that can be put into an order (copies without launches).
@@ -39,15 +39,15 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 
     if not any(trace.has(name) for name in OPERATIONS):
         return {}
-    found = sequences(trace)
+    found = sequences(trace, symbols=symbols)
     if not found:
         return {name: TABLES[name].schema.empty_table() for name in ("member", "level", "iteration")}
-    marks = _marks(trace)
+    told = marks(trace)
     members, level_rows, iteration_rows = [], [], []
     for sequence in found:
         members.append(_members(sequence))
         times = (sequence.start_ns, sequence.end_ns, sequence.launch_ns)
-        for level in levels(sequence.symbols, *times, marks_ns=marks.get(sequence.process)):
+        for level in levels(sequence.symbols, *times, marks_ns=told.get(sequence.process)):
             number = len(level_rows)
             rows = _iterations(number, sequence, level)
             level_rows.append(_level(number, sequence, level) | {"period_ns": _usual_ns(rows)})
@@ -59,7 +59,7 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     }
 
 
-def _marks(trace: Trace) -> dict[int, npt.NDArray[np.int64]]:
+def marks(trace: Trace) -> dict[int, npt.NDArray[np.int64]]:
     """The starts of annotated steps by process, on the clock of launches."""
     there = [query for name, query in MARKS.items() if trace.has(name)]
     if not there:

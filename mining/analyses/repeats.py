@@ -18,11 +18,16 @@ select
     process,
     length,
     count,
+    count_per_iteration,
     time_ns,
+    marginal_time_ns,
     time_ns / (select sum(duration_ns) from member) as share,
     time_ns / count as mean_ns,
     idle_ns,
     idle_ns / nullif(time_ns + idle_ns, 0) as idle_share,
+    launch_overhead_ns,
+    elementwise,
+    saving_ns,
     concat(
         array_to_string(list_transform(symbols[:5], lambda name: {SHORT}), ' → '),
         case when length > 5 then concat(' → … (', length, ')') else '' end
@@ -33,10 +38,11 @@ order by pattern
 
 
 def find(trace: Trace) -> Finding:
-    """Repeated patterns, the most time first; `share` is of the summed duration of all mined operations.
+    """Repeated patterns by marginal time; `share` is of the summed duration of all mined operations.
 
-    Patterns may lie within one another, so their shares do not add up. `idle_share` is the part of an occurrence's
-    time in which none of its operations runs: high means that it is bound by its launches.
+    Patterns may lie within one another: only their marginal times add up. `idle_share` is the part of an occurrence's
+    time in which none of its operations runs: high means that it is bound by its launches, and that `saving_ns`, the
+    most that graph capture and fusion could save, is large.
     """
     rows = trace.sql(SQL)
     if not len(rows):

@@ -53,3 +53,11 @@ def test_random_symbols_have_no_significant_cadence(kinds: int) -> None:
 @pytest.mark.parametrize("symbols", [[], [1], [1, 2], [1, 1, 1], [1, 2, 3, 4]])
 def test_short_or_unrepeated_sequences_have_no_cadence(symbols: list[int]) -> None:
     assert cadences(np.array(symbols, dtype=np.int32)) == []
+
+
+def test_many_operations_are_anchored_by_a_part_of_them() -> None:
+    long, short = np.tile(np.arange(40), 12_500), np.tile(np.arange(40), 1_000)
+    (few,), (all_of_them,) = cadences(long), cadences(short)
+    assert (few.period, all_of_them.period) == (40, 40)
+    assert len(few.position) <= len(long) / 3
+    assert len(all_of_them.position) == pytest.approx(len(short), rel=0.05)

@@ -107,3 +107,15 @@ def test_only_an_interrupted_level_leaves_room_for_a_longer_one(level: Level, ro
 
 def test_a_shorter_level_is_never_preferred_to_a_longer_one() -> None:
     assert not prefer(_tiling(200, 6, 1200), _tiling(100, 12, 1200))
+
+
+def test_what_one_launch_repeats_is_replayed_and_never_the_iteration() -> None:
+    sequence = np.tile(np.concatenate([np.tile(np.arange(10), 6), np.arange(20, 25)]), 8)
+    start = np.arange(len(sequence)) * 10
+    times = Times(start, start + 5, np.repeat(start[::65], 65) - 1)
+    found = [measure(cadence, sequence, times, None) for cadence in cadences(sequence)]
+    levels = {level.period: level for level in found if level is not None}
+    assert (levels[10].replayed, levels[65].replayed) == (True, False)
+    chosen = choose_level(list(levels.values()))
+    assert chosen is not None
+    assert chosen.period == 65

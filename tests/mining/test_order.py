@@ -82,3 +82,19 @@ def test_every_operation_is_in_one_sequence_or_was_queued(given_operations: list
     assert sorted(everything) == list(range(len(given_operations)))
     for part in order.sequences:
         assert part.launch_ns is None or bool((np.diff(part.launch_ns) >= 0).all())
+
+
+def _replays(start: list[int], stream: list[int], node: list[int], launch: list[int] | None = None) -> list[int]:
+    columns = [np.array(column) for column in (launch or [5] * len(start), start, stream, node)]
+    (ordered,) = merge_order(columns[0], columns[1], columns[2], tie=columns[3]).sequences
+    return ordered.index.tolist()
+
+
+def test_operations_of_a_replayed_graph_are_in_the_order_of_its_nodes() -> None:
+    assert _replays([10, 40, 30, 20], [7, 7, 9, 9], [1, 4, 3, 2]) == [0, 3, 2, 1]
+    assert _replays([10, 20, 31, 30], [7, 9, 7, 9], [1, 2, 3, 4], [5, 5, 6, 6]) == [0, 1, 2, 3]
+
+
+def test_nodes_that_ran_twice_or_in_another_order_do_not_count() -> None:
+    assert _replays([10, 20, 30, 40], [7, 9, 7, 9], [1, 2, 1, 2]) == [0, 1, 2, 3]
+    assert _replays([20, 10, 15], [7, 7, 9], [1, 2, 3]) == [1, 2, 0]

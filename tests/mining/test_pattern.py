@@ -1,10 +1,13 @@
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.generator.planted import Training, plant
 from tracelode.mining.pattern import patterns
 from tracelode.mining.sequence import Sequence
+from tracelode.mining.typical import typical
 
 
 def _sequence(symbols: list[int], *, duration: int = 10, gap: int = 0) -> Sequence:
@@ -24,13 +27,13 @@ def test_the_layer_is_found_whole_and_not_rotated() -> None:
     assert len(first.first) == 24
     assert first.first[:5].tolist() == [2, 8, 14, 20, 31]
     assert first.last[:1].tolist() == [7]
-    assert int(first.busy_ns.sum()) == 24 * 6 * 10
+    assert int(first.extents.busy_ns.sum()) == 24 * 6 * 10
 
 
 def test_time_inside_an_occurrence_without_work_is_idle() -> None:
     first = patterns(_sequence(ITERATION * 6, gap=3), longest=len(ITERATION) // 2)[0]
-    assert set(first.idle_ns.tolist()) == {5 * 3}
-    assert (first.end_ns - first.start_ns == first.busy_ns + first.idle_ns).all()
+    assert set(first.extents.idle_ns.tolist()) == {5 * 3}
+    assert (first.extents.end_ns - first.extents.start_ns == first.extents.busy_ns + first.extents.idle_ns).all()
 
 
 def test_runs_of_one_operation_count_as_one() -> None:
@@ -54,7 +57,7 @@ def test_what_never_repeats_gives_no_pattern() -> None:
 
 
 def test_work_without_duration_gives_patterns_without_time_or_none() -> None:
-    assert all(int(p.busy_ns.sum()) == 0 for p in patterns(_sequence(ITERATION * 3, duration=0)))
+    assert all(int(p.extents.busy_ns.sum()) == 0 for p in patterns(_sequence(ITERATION * 3, duration=0)))
 
 
 @settings(deadline=None, max_examples=150)
@@ -67,3 +70,58 @@ def test_every_occurrence_is_what_it_says_and_none_overlap(symbols: list[int]) -
             run = symbols[first : last + 1]
             folded = [s for i, s in enumerate(run) if i == 0 or run[i - 1] != s]
             assert tuple(folded) == found.symbols
+
+
+def test_a_layer_is_found_through_noise_by_what_iterations_have_in_common() -> None:
+    generator = np.random.default_rng(0)
+    rows: list[int] = []
+    for _ in range(60):
+        for symbol in ITERATION:
+            chance = generator.random()
+            rows += [] if chance < 0.02 else [symbol] if chance > 0.06 else [symbol, int(generator.integers(1, 15))]
+    sequence = _sequence(rows)
+    found = patterns(sequence, iterations=60, typical=[(np.array(ITERATION, np.int32), 60)], longest=15)
+    assert found[0].symbols == (1, 2, 3, 4, 5, 6)
+    for first, last in zip(found[0].first.tolist(), found[0].last.tolist(), strict=True):
+        run = rows[first : last + 1]
+        assert [s for at, s in enumerate(run) if at == 0 or run[at - 1] != s] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("layers", [12, 24, 96])
+@pytest.mark.parametrize("noise", [0.0, 0.002, 0.01])
+def test_the_backward_and_the_forward_layer_come_first(layers: int, noise: float) -> None:
+    planted = plant(Training(iterations=40, layers=layers, seed=7, noise=noise))
+    forward, backward = (planted.consensus[loop.offset :][: loop.period].tolist() for loop in planted.loops[:2])
+    times = planted.start_ns, planted.end_ns, planted.launch_ns
+    sequence = Sequence(0, 1, 0, None, planted.symbols, *times, [], pl.DataFrame())
+    found = patterns(sequence, iterations=40, longest=len(planted.consensus) // 2)
+    assert [list(one.symbols) for one in found[:2]] == [backward, forward]
+    if not noise:
+        assert [len(one.first) for one in found[:2]] == [40 * layers, 40 * layers]
+
+
+def test_a_long_part_of_every_iteration_is_no_pattern_but_a_short_one_is() -> None:
+    varied = [symbol for at in range(20) for symbol in [*range(100), 200 + at % 2, *range(100, 130), 202 + at // 2 % 2]]
+    found = patterns(_sequence(varied), iterations=20)
+    assert [one.symbols for one in found] == [tuple(range(100, 130))]
+
+
+def test_marginal_occurrences_share_no_operation_with_those_of_earlier_patterns() -> None:
+    symbols = ([1, 2, 3, 4, 9] * 3 + [2, 3, 8] * 4) * 5
+    found = patterns(_sequence(symbols), iterations=5)
+    taken: set[int] = set()
+    for one in found:
+        for first, last, free in zip(one.first.tolist(), one.last.tolist(), one.free.tolist(), strict=True):
+            assert free == taken.isdisjoint(range(first, last + 1))
+        for first, last in zip(one.first[one.free].tolist(), one.last[one.free].tolist(), strict=True):
+            taken |= set(range(first, last + 1))
+    assert len(found) > 1
+
+
+def test_layers_of_each_shape_are_found_though_none_is_in_half_of_the_iterations() -> None:
+    planted = plant(Training(iterations=48, layers=12, seed=1, variants=3))
+    times = planted.start_ns, planted.end_ns, planted.launch_ns
+    sequence = Sequence(0, 1, 0, None, planted.symbols, *times, [], pl.DataFrame())
+    known = typical(planted.symbols, planted.starts, planted.stops - 1)
+    found = patterns(sequence, iterations=48, typical=known, longest=len(planted.consensus) // 2)
+    assert [len(one.symbols) for one in found[:6]] == [33, 33, 33, 16, 16, 16]

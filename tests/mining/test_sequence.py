@@ -1,8 +1,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.building import build
-from tracelode.mining.sequence import Sequence, sequences
+from tracelode.mining.sequence import ENCODINGS, Sequence, sequences
+from tracelode.store import Error
 
 
 def _kernel(start: int, name: str, correlation: int | None = None, **more: Any) -> dict[str, Any]:
@@ -85,3 +88,50 @@ def test_work_without_a_start_is_in_no_sequence_and_other_flawed_work_is(tmp_pat
     (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
     assert [sequence.labels[symbol] for symbol in sequence.symbols] == ["a", "b"]
     assert sequences(build(tmp_path / "none", op=[{"start_ns": 0, "end_ns": 1, "name": "x"}])[0]) == []
+
+
+def test_each_encoding_tells_apart_what_it_says_and_all_before_it(tmp_path: Path) -> None:
+    shapes = [{}, {"grid_x": 2}, {"grid_x": 2, "block_y": 4}, {"grid_x": 2, "block_y": 4, "stream": 9}, {"grid_x": 2}]
+    kernels = [_kernel(10 * at, "a", at, **shape) for at, shape in enumerate(shapes)]
+    trace, _ = build(tmp_path, kernel=kernels, api=[_call(at, at) for at in range(5)])
+    found = {encoding: sequences(trace, symbols=encoding)[0].symbols.tolist() for encoding in ENCODINGS}
+    assert found == {
+        "name": [0, 0, 0, 0, 0],
+        "grid": [0, 1, 1, 1, 1],
+        "block": [0, 1, 2, 2, 1],
+        "stream": [0, 1, 2, 3, 1],
+    }
+    assert sequences(trace)[0].symbols.tolist() == found["stream"]
+    with pytest.raises(Error, match="there are no symbols by colour") as refused:
+        sequences(trace, symbols="colour")
+    assert refused.value.hint == "there are: name, grid, block, stream"
+
+
+def test_a_symbol_has_the_same_key_in_every_trace_and_different_symbols_have_different_ones(tmp_path: Path) -> None:
+    names = ["b", "a", None, "a"]
+    copies = [{"start_ns": 50, "end_ns": 51, "correlation": 4}]
+    kernels = [_kernel(10 * at, name, at, grid_x=at % 2) for at, name in enumerate(names)]
+    one, _ = build(tmp_path / "1", kernel=kernels, copy=copies, api=[_call(at, at) for at in range(5)])
+    other, _ = build(tmp_path / "2", kernel=kernels[1:2], api=[_call(1, 1)])
+    (first,), (second,) = sequences(one), sequences(other)
+    assert len(set(first.keys)) == len(first.keys) == len(first.labels) == 4
+    assert [first.keys[symbol] for symbol in first.symbols[[1, 3]]] == second.keys * 2
+    assert [first.labels[symbol] for symbol in first.symbols] == ["b", "a", "(no name)", "a", "copy HtoD"]
+
+
+def test_a_hundred_thousand_different_operations_have_as_many_symbols(tmp_path: Path) -> None:
+    count = 100_001
+    kernels = [{"start_ns": at, "end_ns": at + 1, "name": f"kernel {at}"} for at in range(count)]
+    (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
+    assert sequence.symbols.tolist() == list(range(count))
+    assert sequence.labels == [f"kernel {at}" for at in range(count)]
+
+
+def test_numbers_that_one_integer_cannot_hold_together_are_told_apart(tmp_path: Path) -> None:
+    far = 2**31 - 1
+    shapes = [(x, y, z) for x in (0, far) for y in (0, far) for z in (0, far)]
+    kernels = [
+        _kernel(10 * at, "a", grid_x=x, grid_y=y, grid_z=z, block_x=z) for at, (x, y, z) in enumerate(shapes * 2)
+    ]
+    (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
+    assert sequence.symbols.tolist() == list(range(8)) * 2

@@ -1,4 +1,5 @@
 import multiprocessing
+import re
 import shutil
 import threading
 from dataclasses import replace
@@ -224,6 +225,25 @@ def test_the_rank_in_a_run_is_remembered_apart_from_the_trace(tmp_path: Path) ->
     assert archive.memberships() == [Membership(A, SOURCE, "run8", 4, "file")]
     assert (tmp_path / "traces" / A / "manifest.json").read_bytes() == before
     assert list(archive.fsck()) == []
+
+
+def test_ranks_and_runs_are_joined_to_events_in_sql_and_in_the_catalogue(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    for id, rank, lasts in ((A, 0, 4), (B, 1, 6)):
+        trace = add(archive, id, kernel("x", 5, 5 + lasts))
+        source = Source(f"/run/rank{rank}.json", 10, 20, "kineto", 1)
+        archive.remember(Membership(trace.id, source, "/run", rank, "name"))
+    query = """select path, run, rank, rank_from, format, duration_ns
+        from kernel join source using (trace_id) where run is not null order by path"""
+    rows = [("/run/rank0.json", "/run", 0, "name", "kineto", 4), ("/run/rank1.json", "/run", 1, "name", "kineto", 6)]
+    assert archive.sql(query).rows() == rows
+    with duckdb.connect(str(archive.catalogue()), read_only=True) as connection:
+        assert connection.sql(query).fetchall() == rows
+    page = Path(__file__).parents[2] / "docs" / "sql.md"
+    by_rank = next(query for query in re.findall(r"```sql\n(.*?)```", page.read_text(), re.DOTALL) if "source" in query)
+    assert archive.sql(by_rank).rows() == [("/run", 0, 4), ("/run", 1, 6)]
+    with pytest.raises(Error, match="source"):
+        archive.open(A).sql("select * from source")  # a trace knows nothing of the archive's files
 
 
 def test_of_a_file_read_in_two_states_the_later_one_counts(tmp_path: Path) -> None:

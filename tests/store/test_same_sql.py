@@ -15,7 +15,7 @@ from tracelode.collect.ingest import read
 from tracelode.store import Archive, Trace
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
-TOP_KERNELS, COPIES, LATENCY = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
+TOP_KERNELS, COPIES, LATENCY, *_ = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
 NVIDIA, AMD = ("nsys", "kineto"), ("rocpd", "rocprofv3_json", "rocprofv3_csv")
 FILLER = "__amd_rocclr_fillBufferAligned"
 

@@ -1,0 +1,58 @@
+"""Which iterations are slow: the one rule, in SQL, for all that speak of them."""
+
+from .levels import MAIN
+
+__all__ = ["DEVIATIONS", "FEW", "JUDGED", "LEAST_EXCESS"]
+
+DEVIATIONS = 5
+LEAST_EXCESS = 0.05
+FEW = 5
+"""A type with fewer steady iterations than this is judged by all it has, and if these are as few, by the process'."""
+
+JUDGED = f"""
+main as ({MAIN}),
+typed as (
+    select
+        iteration.*,
+        unit.type,
+        unit.distance,
+        phase = 'steady'
+            or count(*) filter (phase = 'steady') over (partition by iteration.process, unit.type) < {FEW} as usual,
+        case when count(*) over (partition by iteration.process, unit.type) >= {FEW} then unit.type end as peers
+    from iteration
+    semi join main on main.process = iteration.process and main.level = iteration.level
+    left join unit on unit.level = iteration.level and unit.iteration = iteration.iteration
+),
+time as (
+    select
+        *,
+        coalesce(
+            median(time_ns) filter (usual and peers is not null) over (partition by process, peers),
+            median(time_ns) filter (phase = 'steady') over (partition by process)
+        ) as median_ns
+    from typed
+),
+spread as (
+    select
+        *,
+        coalesce(
+            median(abs(time_ns - median_ns)) filter (usual and peers is not null)
+                over (partition by process, peers),
+            median(abs(time_ns - median_ns)) filter (phase = 'steady') over (partition by process)
+        ) as mad_ns
+    from time
+),
+judged as (
+    select
+        *,
+        time_ns - median_ns > greatest({DEVIATIONS} * 1.4826 * mad_ns, {LEAST_EXCESS} * median_ns) as slow,
+        min(iteration) filter (not slow) over (partition by process) as first_usual
+    from spread
+)
+"""
+"""SQL: the iterations of the main level of each process, and whether each is slow.
+
+Slow: longer than the median of the steady ones of its type by more than `DEVIATIONS` robust standard deviations (1.4826
+times the median absolute deviation) and by more than the share `LEAST_EXCESS` of the median. `usual`: whether it is one
+of those that say what is usual in its type.
+"""
