@@ -20,13 +20,15 @@ check: setup ## format, lint, types, layers, tests
 	$(PY) -m ruff check
 	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered
+	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered -m "not exhaustive"
+	$(PY) -m pytest -n auto -m exhaustive
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
 	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q
 
 bench: setup ## measure ingest, mining and its quality, each against baselines in the same run
 	$(PY) -m benchmarks
+	$(PY) -m benchmarks.analyses
 	$(PY) -m benchmarks.suffix
 	$(PY) -m benchmarks.quality
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from data.generator.planted import Planted, Training, plant
-from tracelode.mining.iterations import iterations, levels
+from tracelode.mining.iterations import WARM_UP, iterations, levels
 
 __all__ = ["CASES", "rows"]
 
@@ -43,13 +43,14 @@ def rows(seeds: Sequence[int]) -> list[dict[str, object]]:
 
 
 def _measure(planted: Planted) -> tuple[int, int, int, int, int]:
-    found = levels(planted.symbols, planted.start_ns, planted.end_ns, planted.launch_ns)
+    cadences = levels(planted.symbols, planted.start_ns, planted.end_ns, planted.launch_ns)
     told: list[int] = []
     covered = np.zeros(len(planted.symbols), dtype=np.bool_)
-    for level in (level for level in found if level.kind == "iteration"):
-        for one in iterations(level, planted.symbols, planted.start_ns, planted.end_ns):
-            covered[one.first : one.last + 1] = True
-            told += [one.first] if one.phase == "warm-up" else []
+    for level in (level for level in cadences if level.kind == "iteration"):
+        found = iterations(level, planted.symbols, planted.start_ns, planted.end_ns)
+        told += found.first[found.phase == WARM_UP].tolist()
+        for first, last in zip(found.first.tolist(), found.last.tolist(), strict=True):
+            covered[first : last + 1] = True
     warm = [segment.first for segment in planted.segments if segment.kind == "warm-up"]
     right = sum(any(abs(first - start) <= 20 for first in told) for start in warm)
     between = [segment for segment in planted.segments if segment.kind in BETWEEN]

@@ -40,6 +40,8 @@ MORE = 1.1
 # Beyond this many repeats of a level this long, what interrupts them (evaluation, checkpoints) makes a cycle of them.
 MANY = 8.5
 LONG = 128
+# An iteration of fewer operations may as well be a layer, or a call that a program makes again and again.
+OPERATIONS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,11 @@ def name_levels(found: list[Level], chosen: Level) -> list[Level]:
     """Names all levels by their place relative to the iteration; multiples of it that add nothing are left out."""
     kept = [level for level in found if level is chosen or _primitive(level, chosen)]
     kinds = ["iteration" if x is chosen else "micro" if x.period <= chosen.period else "cycle" for x in kept]
-    return [replace(level, kind=kind) for level, kind in zip(kept, kinds, strict=True)]
+    named = [replace(level, kind=kind) for level, kind in zip(kept, kinds, strict=True)]
+    return [
+        replace(x, confidence=x.confidence * min(1, x.period / OPERATIONS)) if x.kind == "iteration" else x
+        for x in named
+    ]
 
 
 def spans(begin: Ints, stop: Ints, times: Times) -> tuple[Ints, Ints]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from .cadence import Cadence, Symbols, cadences
 from .cadence_level import (
@@ -23,7 +24,7 @@ from .phase import Times
 from .sorting import Ints
 from .stages import turning_point
 
-__all__ = ["Iteration", "Level", "iterations", "levels", "main_level"]
+__all__ = ["STEADY", "WARM_UP", "Iterations", "Level", "iterations", "levels", "main_level"]
 
 # A stretch before or after the iterations is looked at if it is this long, and counts if it is covered so far.
 LEAST_STAGE = 0.2
@@ -41,19 +42,30 @@ APART = 4
 LIKE_THE_REST = 0.9
 
 
-@dataclass(frozen=True)
-class Iteration:
-    """One whole occurrence of a level: inclusive ordinals of its operations, its span on the device and its phase.
+WARM_UP, STEADY, DEVIATING = "warm-up", "steady", "deviating"
 
-    `phase` is "warm-up" for the leading occurrences that differ from the rest, "deviating" for later ones that do,
+
+@dataclass(frozen=True, eq=False)
+class Iterations:
+    """The whole occurrences of a level, one per index: inclusive ordinals of their operations, spans, and phases.
+
+    A phase is "warm-up" for the leading occurrences that differ from the rest, "deviating" for later ones that do,
     "steady" for all others.
     """
 
-    first: int
-    last: int
-    start_ns: int
-    end_ns: int
-    phase: str
+    first: Ints
+    last: Ints
+    start_ns: Ints
+    end_ns: Ints
+    phase: npt.NDArray[np.str_]
+
+    @property
+    def from_ns(self) -> Ints:
+        """Where the time of each begins: at the end of the iteration right before it, but not after its own end."""
+        begins = self.start_ns.copy()
+        adjacent = np.flatnonzero(self.first[1:] == self.last[:-1] + 1) + 1
+        begins[adjacent] = np.minimum(self.end_ns[adjacent - 1], self.end_ns[adjacent])
+        return begins
 
 
 def levels(
@@ -79,16 +91,16 @@ def main_level(found: list[Level]) -> Level | None:
     return max(chosen, key=lambda level: (level.coverage, level.count), default=None)
 
 
-def iterations(level: Level, symbols: Symbols, start_ns: Ints, end_ns: Ints) -> list[Iteration]:
-    """Lists the whole occurrences of a level in order."""
+def iterations(level: Level, symbols: Symbols, start_ns: Ints, end_ns: Ints) -> Iterations:
+    """The whole occurrences of a level in order."""
     starts, ends = spans(level.begin, level.stop, Times(start_ns, end_ns))
     like = best_likeness(symbols, level.begin, level.stop)
     size = level.stop - level.begin
     unlike = (np.abs(size - level.period) > level.slack) | (like < LIKE_THE_REST * np.median(like))
     lead = int(np.argmin(unlike)) if not unlike.all() else 0
-    phase = ["warm-up" if at < lead else "deviating" if odd else "steady" for at, odd in enumerate(unlike.tolist())]
-    columns = (level.begin.tolist(), (level.stop - 1).tolist(), starts.tolist(), ends.tolist(), phase)
-    return [Iteration(*row) for row in zip(*columns, strict=True)]
+    phase = np.where(unlike, DEVIATING, STEADY)
+    phase[:lead] = WARM_UP
+    return Iterations(level.begin, level.stop - 1, starts, ends, phase)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,16 @@ from pathlib import Path
 
 import pytest
 
+EXHAUSTIVE = ("browser", "corpus", "mutation", "oracle")
+"""Folders whose tests go through many cases."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of those folders."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in EXHAUSTIVE:
+            item.add_marker(pytest.mark.exhaustive)
+
 
 @pytest.fixture
 def corpus() -> Path:

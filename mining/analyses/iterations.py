@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..iterations import Iteration, Level, iterations, levels
+from ..iterations import STEADY, Iterations, Level, iterations, levels
 from ..sequence import OPERATIONS, SYMBOLS, Sequence, sequences
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = ()
 
 STEP = "regexp_matches(name, '^(profilerstep|step|iteration|iter)[#_: ]*\\d+$', 'i')"
@@ -43,19 +43,19 @@ def mine(trace: Trace, *, symbols: str = SYMBOLS) -> Mapping[str, "pa.Table"]:
     if not found:
         return {name: TABLES[name].schema.empty_table() for name in ("member", "level", "iteration")}
     told = marks(trace)
-    members, level_rows, iteration_rows = [], [], []
+    members, level_rows, parts = [], [], []
     for sequence in found:
         members.append(_members(sequence))
         times = (sequence.start_ns, sequence.end_ns, sequence.launch_ns)
         for level in levels(sequence.symbols, *times, marks_ns=told.get(sequence.process)):
             number = len(level_rows)
-            rows = _iterations(number, sequence, level)
-            level_rows.append(_level(number, sequence, level) | {"period_ns": _usual_ns(rows)})
-            iteration_rows += rows
+            occurrences = iterations(level, sequence.symbols, sequence.start_ns, sequence.end_ns)
+            level_rows.append(_level(number, sequence, level) | {"period_ns": _usual_ns(occurrences)})
+            parts.append(_iterations(number, sequence, occurrences))
     return {
         "member": pl.concat(members).to_arrow().cast(TABLES["member"].schema),
         "level": pa.Table.from_pylist(level_rows, schema=TABLES["level"].schema),
-        "iteration": pa.Table.from_pylist(iteration_rows, schema=TABLES["iteration"].schema),
+        "iteration": pa.concat_tables([TABLES["iteration"].schema.empty_table(), *parts]),
     }
 
 
@@ -98,39 +98,27 @@ def _level(number: int, sequence: Sequence, level: Level) -> dict[str, Any]:
     }
 
 
-def _iterations(number: int, sequence: Sequence, level: Level) -> list[dict[str, Any]]:
-    found = iterations(level, sequence.symbols, sequence.start_ns, sequence.end_ns)
-    begins = _begins(found)
-    return [
-        {
-            "level": number,
-            "iteration": at,
-            "sequence": sequence.number,
-            "process": sequence.process,
-            "first": one.first,
-            "last": one.last,
-            "start_ns": one.start_ns,
-            "end_ns": one.end_ns,
-            "from_ns": begins[at],
-            "operations": one.last - one.first + 1,
-            "phase": one.phase,
-        }
-        for at, one in enumerate(found)
-    ]
+def _iterations(number: int, sequence: Sequence, found: Iterations) -> "pa.Table":
+    import pyarrow as pa
+
+    rows, schema = len(found.first), TABLES["iteration"].schema
+    columns = {
+        "level": np.full(rows, number),
+        "iteration": np.arange(rows),
+        "sequence": np.full(rows, sequence.number),
+        "process": np.full(rows, sequence.process),
+        "first": found.first,
+        "last": found.last,
+        "start_ns": found.start_ns,
+        "end_ns": found.end_ns,
+        "from_ns": found.from_ns,
+        "operations": found.last - found.first + 1,
+        "phase": found.phase,
+    }
+    return pa.table([pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names], schema=schema)
 
 
-def _begins(found: list[Iteration]) -> list[int]:
-    """Where the time of each begins: at the end of the iteration right before it, but not after its own end."""
-    begins: list[int] = []
-    latest, last = 0, -1
-    for one in found:
-        adjacent = bool(begins) and one.first == last + 1
-        begins.append(min(latest, one.end_ns) if adjacent else one.start_ns)
-        latest, last = one.end_ns, one.last
-    return begins
-
-
-def _usual_ns(rows: list[dict[str, Any]]) -> int:
+def _usual_ns(found: Iterations) -> int:
     """The median time of the repetitions; of the steady ones where there are some."""
-    times = [row["end_ns"] - row["from_ns"] for row in rows if row["phase"] == "steady"]
-    return int(np.median(times or [row["end_ns"] - row["from_ns"] for row in rows]))
+    times, steady = found.end_ns - found.from_ns, found.phase == STEADY
+    return int(np.median(times[steady] if steady.any() else times))

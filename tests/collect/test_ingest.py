@@ -57,6 +57,7 @@ def test_reading_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert digests[0] == digests[1]
 
 
+@pytest.mark.exhaustive
 def test_killed_at_any_moment_the_trace_is_whole_or_absent(tmp_path: Path) -> None:
     """`kill -9` at 60 random moments of an ingest, spread over its whole duration."""
     program = "import sys; from tracelode.collect.ingest import read; from tracelode.store import Archive\n"

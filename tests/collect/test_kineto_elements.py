@@ -311,6 +311,7 @@ def test_a_file_cut_anywhere_gives_the_events_before_the_cut(tmp_path: Path) -> 
         assert set(notes_of(trace)) in ({"truncated"}, {"metadata-damaged"}, {"truncated", "no-events"}), cut
 
 
+@pytest.mark.exhaustive
 def test_a_file_with_any_byte_wrong_gives_no_event_more_and_at_most_one_less(tmp_path: Path) -> None:
     dice = random.Random(20261129)
     for at in range(len(SAMPLE)):

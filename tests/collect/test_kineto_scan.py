@@ -79,6 +79,7 @@ def _read(content: bytes) -> dict[str, list[str]]:
     gap=st.sampled_from(["", " ", "\n      ", "\r\n\t"]),
     ascii_only=st.booleans(),
 )
+@pytest.mark.exhaustive
 def test_the_scanner_reads_what_the_json_path_reads(events: list[Any], gap: str, ascii_only: bool) -> None:
     body = f",{gap}".join(_text(event, gap, ascii_only) for event in events)
     content = f'{{"schemaVersion": 1, "traceEvents": [{gap}{body}{gap}]}}'.encode()

@@ -89,7 +89,7 @@ def test_first_iterations_that_differ_are_warm_up() -> None:
     symbols = np.concatenate([BATCH, tuning, OPTIMIZER, np.tile(STEP, 7)])
     main = _main(symbols)
     time = np.arange(len(symbols)) * 50
-    phases = [part.phase for part in iterations(main, symbols, time, time + 40)]
+    phases = iterations(main, symbols, time, time + 40).phase.tolist()
     assert main.period == 1245
     assert phases == ["warm-up", *["steady"] * 7]
 
@@ -99,10 +99,9 @@ def test_an_iteration_tells_its_span() -> None:
     start = np.arange(48) * 100
     (main,) = levels(symbols, start, start + 90)
     found = iterations(main, symbols, start, start + 90)
-    assert [(part.first, part.last, part.start_ns, part.end_ns) for part in found][:2] == [
-        (0, 11, 0, 1190),
-        (12, 23, 1200, 2390),
-    ]
+    assert (found.first[:2].tolist(), found.last[:2].tolist()) == ([0, 12], [11, 23])
+    assert (found.start_ns[:2].tolist(), found.end_ns[:2].tolist()) == ([0, 1200], [1190, 2390])
+    assert found.from_ns[:2].tolist() == [0, 1190]  # with the wait before it
 
 
 def test_accumulated_batches_with_one_optimizer_are_one_iteration() -> None:
@@ -175,6 +174,16 @@ def test_marks_where_nothing_repeats_change_nothing() -> None:
 @pytest.mark.parametrize("kinds", [3, 20, 1000])
 def test_random_operations_have_no_iterations(kinds: int) -> None:
     assert main_level(_levels(np.random.default_rng(1).integers(0, kinds, 5_000))) is None
+
+
+@pytest.mark.parametrize(("period", "sure"), [(4, False), (7, False), (16, True), (40, True)])
+def test_iterations_of_a_handful_of_operations_are_found_at_low_confidence(period: int, sure: bool) -> None:
+    symbols = np.tile(np.arange(period), 24)
+    start = np.arange(len(symbols)) * 100 + np.arange(len(symbols)) // period * 5_000  # a wait before each
+    main = main_level(levels(symbols, start, start + 90))
+    assert main is not None
+    assert (main.period, main.count) == (period, 24)
+    assert (main.confidence > 0.5) == sure
 
 
 def test_one_operation_repeated_is_its_own_iteration_at_low_confidence() -> None:

@@ -60,7 +60,7 @@ def test_waits_of_the_host_say_where_noisy_iterations_begin(seed: int) -> None:
 def test_warm_up_is_told_and_evaluations_and_checkpoints_belong_to_no_iteration(noise: float) -> None:
     planted = plant(Training(iterations=40, warm_up=3, evaluate_every=10, checkpoint_every=16, noise=noise))
     (level,) = _found(planted)
-    phases = [one.phase for one in iterations(level, planted.symbols, planted.start_ns, planted.end_ns)]
+    phases = iterations(level, planted.symbols, planted.start_ns, planted.end_ns).phase.tolist()
     assert phases == ["warm-up"] * 3 + ["steady"] * 37
     for segment in planted.segments:
         if segment.kind in ("evaluation", "checkpoint"):

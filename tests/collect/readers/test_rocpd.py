@@ -308,6 +308,7 @@ def test_a_compressed_file_is_the_same_trace_and_other_formats_are_not_recognise
     assert not rocpd.recognises(open_file(write(tmp_path / "old.rpd", {**older, "rocpd_string": STRINGS})))
 
 
+@pytest.mark.exhaustive
 def test_damage_gives_a_clear_error_or_is_read_as_it_stands(tell: Callable[[Path], Told], tmp_path: Path) -> None:
     bad, outcomes = tmp_path / "bad.db", set[str]()
     for content in damaged(write(tmp_path / "good.db", suffixed(version_3())), 25):
@@ -319,6 +320,7 @@ def test_damage_gives_a_clear_error_or_is_read_as_it_stands(tell: Callable[[Path
     assert {"read", "refused"} <= outcomes
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_of_any_type_in_any_column_breaks_the_reader(

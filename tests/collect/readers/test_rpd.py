@@ -220,6 +220,7 @@ def test_other_databases_are_not_recognised(tmp_path: Path) -> None:
     assert not nsys.recognises(open_file(write(tmp_path / "x.db", minimal())))
 
 
+@pytest.mark.exhaustive
 def test_damage_gives_a_clear_error_or_is_read_as_it_stands(tell: Callable[[Path], Told], tmp_path: Path) -> None:
     bad, outcomes = tmp_path / "bad.rpd", set[str]()
     many = [operation(at, at * 10, at * 10 + 5, 4, 6) for at in range(200)]
@@ -232,6 +233,7 @@ def test_damage_gives_a_clear_error_or_is_read_as_it_stands(tell: Callable[[Path
     assert {"read", "refused"} <= outcomes
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=35, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_value_of_any_type_in_any_column_breaks_the_reader(
