@@ -6,15 +6,13 @@ rounds, which are taken in turn. Equality comes first: both sides must count the
 
 import argparse
 import json
-import os
-import platform
 import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.nsys import measure as measure_nsys
 from benchmarks.process import run
+from benchmarks.setting import setting
 from data.generator import Run, Workload, write_kineto
 
 JSON_LOAD = """
@@ -84,10 +82,8 @@ def main() -> None:
         sys.exit(f"contenders disagree about the number of kernels: {', '.join(sorted(answers))}")
     kernels = int(answers.pop())
     load, ingest, mine = (min(part, key=lambda m: m.seconds) for part in (loads, ingests, mines))
-    report = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in ("tracelode", "numba", "numpy", "pyarrow", "polars", "duckdb")},
-        "load_average": os.getloadavg()[0],
+    report: dict[str, object] = {
+        **setting("tracelode", "numba", "numpy", "pyarrow", "polars", "duckdb"),
         "trace_mb": size / 1e6,
         "kernels": kernels,
         "json_load_mb_per_s": size / 1e6 / load.seconds,

@@ -7,10 +7,7 @@ DuckDB's sum of time by kernel name over the same trace, in the same process.
 
 import argparse
 import json
-import os
-import platform
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.process import run
+from benchmarks.setting import setting
 from data.generator.planted import Training, label, plant
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, Facts, Source
@@ -95,13 +93,9 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
-    report = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in ("tracelode", "numba", "numpy", "polars", "duckdb")},
-        "load_average": os.getloadavg()[0],
-        "figures": [measure(int(kernels), given.rounds) for kernels in given.kernels],
-    }
-    for figures in report["figures"]:
+    measured = [measure(int(kernels), given.rounds) for kernels in given.kernels]
+    report = {**setting("tracelode", "numba", "numpy", "polars", "duckdb"), "figures": measured}
+    for figures in measured:
         for key, value in figures.items():
             print(f"{key:<24}{value:.4g}" if isinstance(value, float) else f"{key:<24}{value}")
     if given.output:

@@ -4,7 +4,6 @@ Each annotated trace of the corpus is mined with each encoding and without its a
 with the annotated steps, for the whole trace and for cuttings of it. TRACELODE_CORPUS names the corpus.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -14,34 +13,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tracelode.collect.ingest import read
+from benchmarks.quality_corpus import ANNOTATED, corpus, step_starts, trace_of
 from tracelode.mining.iterations import levels, main_level
-from tracelode.mining.sequence import ENCODINGS, Sequence, sequences
-from tracelode.store import Archive, Trace
+from tracelode.mining.sequence import ENCODINGS, SYMBOLS, Sequence, sequences
+from tracelode.store import Trace
 
 Ints = npt.NDArray[np.int64]
 
-TRACES = {
-    "hta-df-index": (4458, 5),
-    "hta-nccl": (1258, 3),
-    "hta-negative-queue": (1375, 5),
-    "hta-ns-resolution": (1219, 5),
-    "hta-trace-diff-control": (1575, 6),
-    "hta-trace-diff-test": (2503, 6),
-    "kineto-2020-list": (1527, 6),
-    "kineto-2021-schema1": (1547, 6),
-    "kineto-2021-stack-memory": (1543, 6),
-    "tracelens-mi300-resnet-checkpoint": (895, 3),
-}
-"""Operations of an annotated step and number of steps, by folder of the corpus."""
 WINDOWS, LENGTH = 7, 2.4
 """Cuttings of a trace, and the iterations in one."""
-STEPS = """
-select min(start_ns) as start_ns, max(end_ns) as end_ns
-from {table}
-where name like 'ProfilerStep%' and coalesce(thread, 0) >= 0
-group by name
-"""
 
 
 @dataclass(frozen=True)
@@ -59,14 +39,18 @@ class Found:
         return f"{f'**{text}**' if (self.period, self.count) == truth else text}, {self.phase:+d}"
 
 
+def _longest(trace: Trace, encoding: str = SYMBOLS) -> Sequence:
+    return max(sequences(trace, symbols=encoding), key=lambda one: len(one.symbols))
+
+
 def found(trace: Trace, encoding: str) -> Found:
     """Mines the longest sequence of a trace, without its annotations."""
-    sequence = max(sequences(trace, symbols=encoding), key=lambda one: len(one.symbols))
+    sequence = _longest(trace, encoding)
     level = main_level(levels(sequence.symbols, sequence.start_ns, sequence.end_ns, sequence.launch_ns))
     distinct = len(np.unique(sequence.symbols))
     if level is None:
         return Found(distinct, 0, 0, 0)
-    return Found(distinct, level.period, level.count, _phase(level.begin, _steps(trace, sequence)))
+    return Found(distinct, level.period, level.count, _phase(level.begin, step_starts(trace, sequence)[0]))
 
 
 def windows(trace: Trace, encoding: str, period: int) -> tuple[int, int]:
@@ -74,7 +58,7 @@ def windows(trace: Trace, encoding: str, period: int) -> tuple[int, int]:
 
     In the others no iteration is found.
     """
-    sequence = max(sequences(trace, symbols=encoding), key=lambda one: len(one.symbols))
+    sequence = _longest(trace, encoding)
     length = int(LENGTH * period)
     right, wrong = 0, 0
     for start in np.linspace(0, len(sequence.symbols) - length, WINDOWS).astype(int).tolist():
@@ -84,14 +68,6 @@ def windows(trace: Trace, encoding: str, period: int) -> tuple[int, int]:
         right += level is not None and level.period == period
         wrong += level is not None and level.period != period
     return right, wrong
-
-
-def _steps(trace: Trace, sequence: Sequence) -> Ints:
-    """The ordinals of the first operations of the annotated steps."""
-    tables = [table for table in ("range", "op") if trace.has(table)]
-    marks = [trace.sql(STEPS.format(table=table)) for table in tables]
-    starts = np.sort(np.concatenate([rows["start_ns"].to_numpy() for rows in marks]))
-    return np.unique(np.searchsorted(sequence.launch_ns, starts))
 
 
 def _phase(begins: Ints, steps: Ints) -> int:
@@ -131,18 +107,18 @@ def window_table(rows: list[tuple[str, dict[str, tuple[int, int]]]]) -> str:
 
 def main() -> None:
     """Mines the annotated traces with each encoding and prints the tables."""
-    corpus = os.environ.get("TRACELODE_CORPUS")
-    if not corpus:
+    folder = corpus()
+    if folder is None:
         sys.exit("name the corpus of public traces: TRACELODE_CORPUS=FOLDER")
     rows: list[tuple[str, tuple[int, int], dict[str, Found]]] = []
     cuttings: list[tuple[str, dict[str, tuple[int, int]]]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Archive(Path(folder) / "archive")
-        for name, truth in TRACES.items():
-            (path,) = (Path(corpus) / "kineto" / name).iterdir()
-            trace, _ = read(path, archive)
-            rows.append((name, truth, {encoding: found(trace, encoding) for encoding in ENCODINGS}))
-            cuttings.append((name, {encoding: windows(trace, encoding, truth[0]) for encoding in ENCODINGS}))
+    with tempfile.TemporaryDirectory() as archive:
+        for name, file in ANNOTATED.items():
+            trace = trace_of(folder / name / file, Path(archive))
+            begins, period = step_starts(trace, _longest(trace))
+            short = name.rpartition("/")[2]
+            rows.append((short, (period, len(begins)), {encoding: found(trace, encoding) for encoding in ENCODINGS}))
+            cuttings.append((short, {encoding: windows(trace, encoding, period) for encoding in ENCODINGS}))
     print(table(rows))
     print()
     print(window_table(cuttings))

@@ -7,8 +7,6 @@ TRACELODE_CORPUS does not name it.
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Iterable
@@ -17,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from benchmarks.setting import setting
 from data.generator.planted import Serving, Training
 
 __all__ = ["main", "sections"]
@@ -24,10 +23,10 @@ __all__ = ["main", "sections"]
 Row = dict[str, object]
 
 
-def sections() -> list[ModuleType]:
-    """The sections, by name."""
+def sections() -> dict[str, ModuleType]:
+    """The sections by name, in the order of names."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("quality_*.py"))
-    return [import_module(f"benchmarks.{name}") for name in names]
+    return {name.removeprefix("quality_"): import_module(f"benchmarks.{name}") for name in names}
 
 
 def table(rows: Iterable[Row]) -> str:
@@ -48,7 +47,7 @@ def main() -> None:
     """Runs the sections and prints their tables."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=(__doc__ or "").splitlines()[0])
     options.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
-    options.add_argument("--only", nargs="+", help="names of sections")
+    options.add_argument("--only", nargs="+", choices=sections(), default=list(sections()), help="names of sections")
     options.add_argument("--out", type=Path, help="JSON file for the results")
     given = options.parse_args()
     defaults = {plan.__name__: asdict(plan()) for plan in (Training, Serving)}
@@ -56,13 +55,12 @@ def main() -> None:
         print(f"{name} unless a row says otherwise: {', '.join(f'{key} {value}' for key, value in values.items())}")
     report: dict[str, object] = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        **setting("tracelode", "numba", "numpy", "polars", "duckdb"),
         "seeds": given.seeds,
         "defaults": defaults,
     }
-    for module in sections():
-        name = module.__name__.rpartition("quality_")[2]
-        if given.only and name not in given.only:
+    for name, module in sections().items():
+        if name not in given.only:
             continue
         begin = time.process_time()
         rows = module.rows(given.seeds)

@@ -40,8 +40,7 @@ def row(noise: float, seeds: Sequence[int], iterations: int = ITERATIONS) -> dic
             exact += consensus == [_name(int(symbol)) for symbol in planted.consensus]
             loops, found_loops, right = loops + len(wanted), found_loops + len(got), right + len(wanted & got)
             if noise <= MOST_NOISE:
-                apart = _unlikely(planted)
-                named, anomalies = _found(trace, archive, planted) - apart, _anomalies(planted) - apart
+                named, anomalies = _found(trace, archive, planted), _anomalies(planted)
                 told, truth, both = told + len(named), truth + len(anomalies), both + len(named & anomalies)
     return {
         "edited operations": f"{noise:.3%}",
@@ -125,15 +124,3 @@ def _anomalies(planted: Planted) -> set[int]:
     warm = [segment.kind == "warm-up" for segment in planted.iterations]
     slow = {outlier.iteration for outlier in planted.outliers}
     return slow | {at for at, pair in enumerate(zip(edited, warm, strict=True)) if any(pair)}
-
-
-def _unlikely(planted: Planted) -> set[int]:
-    """Iterations that are not scored, as is the one after each: their slow operation runs on over later ones of its
-    stream, which no device does and reading therefore marks as a flaw."""
-    found: set[int] = set()
-    for outlier in planted.outliers:
-        for operation in outlier.operations if outlier.kind == "slow" else ():
-            later = planted.start_ns[operation + 1 :][planted.stream[operation + 1 :] == planted.stream[operation]]
-            if len(later) and planted.end_ns[operation] > later[0]:
-                found |= {outlier.iteration, outlier.iteration + 1}
-    return found

@@ -1,7 +1,7 @@
 """Iterations planted in synthetic sequences"""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,11 +58,17 @@ def row(name: str, plans: Sequence[Training | Serving]) -> dict[str, object]:
         "rotated": min(rotated for rotated, *_ in measures),
         "strict": min(strict for _, strict, *_ in measures),
         "period off": max(off for _, _, off, *_ in measures),
-        "planted": measures[0][3],
-        "found": " ".join(str(count) for *_, count, _, _ in measures),
+        "planted": _each(planted for *_, planted, _, _, _ in measures),
+        "found": _each(count for *_, count, _, _ in measures),
         "operations": operations // len(plans),
         "µs each": round(sum(seconds for *_, seconds in measures) / operations * 1e6, 2),
     }
+
+
+def _each(counts: Iterable[int]) -> str:
+    """The count of each seed; one where all are equal."""
+    counts = list(counts)
+    return " ".join(map(str, counts if len(set(counts)) > 1 else counts[:1]))
 
 
 def _measure(plan: Training | Serving) -> tuple[float, float, int, int, int, int, float]:

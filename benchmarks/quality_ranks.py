@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from data.generator.planted import Training
@@ -28,7 +29,7 @@ def rows(seeds: Sequence[int]) -> list[dict[str, object]]:
     `matched` counts iterations beside one of the first rank, `rightly` those beside the same one. `named` are the ranks
     that are slower than the first; the first itself, where it is slower than all others.
     """
-    return [_row(name, Training(**{**vars(plan), "seed": seeds[0]})) for name, plan in CASES.items()]
+    return [_row(name, replace(plan, seed=seeds[0])) for name, plan in CASES.items()]
 
 
 def _row(name: str, plan: Training) -> dict[str, object]:

@@ -33,11 +33,9 @@ def rows(seeds: Sequence[int]) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as archive:
         (path,) = (folder / TWO_DEVICES).iterdir()
         alone = sequences(trace_of(path, Path(archive)))
-    whole = [np.arange(len(one.symbols)) for one in alone]
-    result += [
-        _row(TWO_DEVICES, one.device, one.stream, one, order, PERIOD) for one, order in zip(alone, whole, strict=True)
+    return result + [
+        _row(TWO_DEVICES, one.device, one.stream, one, np.arange(len(one.symbols)), PERIOD) for one in alone
     ]
-    return result
 
 
 def _hidden(name: str, trace: Trace) -> dict[str, object]:

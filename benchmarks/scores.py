@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tracelode.mining.iterations import Level
 
-__all__ = ["found_starts", "rotated_f1", "rotation", "strict_f1"]
+__all__ = ["rotated_f1", "rotation", "strict_f1"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,11 +48,6 @@ def rotation(level: Level, starts: Ints) -> int:
         return 0
     best = int(np.argmax(size))
     return int(np.median(near[best : stop[best]]))
-
-
-def found_starts(found: Sequence[Level]) -> Ints:
-    """The starts of all levels, in order."""
-    return np.sort(np.concatenate([level.begin for level in found])) if found else np.zeros(0, dtype=np.int64)
 
 
 def _tolerance(level: Level) -> int:

@@ -6,9 +6,6 @@ made and everything compiled before. All must give the same arrays. `suffix-tree
 
 import argparse
 import json
-import os
-import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.process import run
+from benchmarks.setting import setting
 
 __all__ = ["WORKLOADS", "workload"]
 
@@ -174,9 +172,7 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
     report: dict[str, Any] = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in ("numpy", "numba", "pydivsufsort", "suffix-trees")},
-        "load_average": os.getloadavg()[0],
+        **setting("numpy", "numba", "pydivsufsort", "suffix-trees"),
         "tree": measure_tree(given.rounds),
     }
     for size in map(int, given.sizes):

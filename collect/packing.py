@@ -14,7 +14,7 @@ from typing import IO, Any
 from ..store.errors import Error, UnreadableFile
 from .places import Place
 
-__all__ = ["BLOCK", "DAMAGE", "HEAD", "beginning", "packing_of", "unpack"]
+__all__ = ["BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
 
 BLOCK = 1 << 20
 HEAD = 1 << 18

@@ -60,7 +60,6 @@ class Level:
     period: int
     slack: int
     kind: str
-    period_ns: int
     first: int
     last: int
     count: int
@@ -114,7 +113,6 @@ def measure(cadence: Cadence, symbols: Symbols, times: Times, marks_ns: Ints | N
         period=period,
         slack=cadence.slack,
         kind="micro",
-        period_ns=_usual_ns(begin, stop, times),
         first=int(begin[0]),
         last=int(stop[-1]) - 1,
         count=len(begin),
@@ -133,14 +131,13 @@ def measure(cadence: Cadence, symbols: Symbols, times: Times, marks_ns: Ints | N
     return replace(level, confidence=level.confidence * level.density)
 
 
-def same_symbol(times: Times) -> Level:
+def same_symbol(operations: int) -> Level:
     """The level of a sequence of one symbol: each operation repeats the last, which says little about iterations."""
-    begin = np.arange(len(times.start_ns), dtype=np.int64)
+    begin = np.arange(operations, dtype=np.int64)
     return Level(
         period=1,
         slack=0,
         kind="iteration",
-        period_ns=int(np.median(np.diff(times.start_ns))),
         first=0,
         last=len(begin) - 1,
         count=len(begin),
@@ -222,13 +219,6 @@ def _usual(size: Ints, inner: npt.NDArray[np.bool_]) -> int:
     if 2 * counts[best] > len(size):
         return int(values[best])
     return int(np.median(size[inner] if inner.any() else size))
-
-
-def _usual_ns(begin: Ints, stop: Ints, times: Times) -> int:
-    """The median time from one start to the next, or the median duration where none follows another at once."""
-    starts, ends = spans(begin, stop, times)
-    joined = begin[1:] == stop[:-1]
-    return int(np.median(np.diff(starts)[joined] if joined.any() else ends - starts))
 
 
 def _replayed(begin: Ints, times: Times) -> bool:

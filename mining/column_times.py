@@ -13,6 +13,8 @@ from .sorting import Ints
 __all__ = ["Spread", "medians", "node_sums", "node_times"]
 
 Floats = npt.NDArray[np.float64]
+Sums = tuple[Ints, Ints, Floats, Floats, Ints, Ints]
+"""By node: count, sum, running mean, sum of squares around it, least and most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ def node_times(tree: Tree, columns: Symbols, begins: Ints, values: Ints) -> Spre
     total, least, most = count.copy(), count + np.iinfo(np.int64).max, count - 1
     mean, squares = np.zeros(len(count)), np.zeros(len(count))
     sums = (count, total, mean, squares, least, most)
-    _by_node(columns, begins, values, leaf, starts, starts + tree.period[owner], owner, *sums)
+    _by_node(columns, begins, values, leaf, starts, starts + tree.period[owner], owner, sums)
     some = np.maximum(count, 1)
     absent = np.where(count > 0, 0.0, np.nan)
     return Spread(count, total, total / some + absent, np.sqrt(squares / some) + absent, least, most)
@@ -119,39 +121,25 @@ def _by_node(
     starts: Ints,
     stops: Ints,
     owner: Ints,
-    count: Ints,
-    total: Ints,
-    mean: Floats,
-    squares: Floats,
-    least: Ints,
-    most: Ints,
+    sums: Sums,
 ) -> None:
-    sums = np.zeros(len(leaf) + 1, np.int64)
+    before = np.zeros(len(leaf) + 1, np.int64)
     for text in range(len(begins) - 1):
-        sums[:] = 0
+        before[:] = 0
         for at in range(begins[text], begins[text + 1]):
             if columns[at] >= 0:
-                sums[columns[at] + 1] = values[at]
-                _add(int(leaf[columns[at]]), int(values[at]), count, total, mean, squares, least, most)
+                before[columns[at] + 1] = values[at]
+                _add(int(leaf[columns[at]]), int(values[at]), sums)
         for column in range(len(leaf)):
-            sums[column + 1] += sums[column]
+            before[column + 1] += before[column]
         for one in range(len(starts)):
-            time = int(sums[stops[one]] - sums[starts[one]])
-            _add(int(owner[one]), time, count, total, mean, squares, least, most)
+            _add(int(owner[one]), int(before[stops[one]] - before[starts[one]]), sums)
 
 
 @jit()
-def _add(
-    node: int,
-    value: int,
-    count: Ints,
-    total: Ints,
-    mean: Floats,
-    squares: Floats,
-    least: Ints,
-    most: Ints,
-) -> None:
+def _add(node: int, value: int, sums: Sums) -> None:
     """Takes a value into the running mean and the sum of squares around it (Welford 1962)."""
+    count, total, mean, squares, least, most = sums
     count[node] += 1
     total[node] += value
     away = value - mean[node]

@@ -6,7 +6,7 @@ from .alignment import DELETION, INSERTION, SUBSTITUTION, Alignment, align
 from .contents import Symbols, Texts
 from .sorting import Ints
 
-__all__ = ["ROUNDS", "consensus"]
+__all__ = ["consensus"]
 
 ROUNDS = 6
 """Rounds of alignment, at most; most often the second changes nothing."""
@@ -47,10 +47,10 @@ def _replaced(reference: Symbols, found: Alignment, symbol: Symbols, votes: Ints
     column, other, count = _counted(found.column[chosen].astype(np.int64), symbol[chosen], votes[chosen])
     # By count, then by symbol downwards, so that the last one written to a column is the first among equals.
     order = np.lexsort((-other, count))
-    result, most = reference.copy(), present.copy()
+    result = reference.copy()
     column, other, count = column[order], other[order], count[order]
     better = count > present[column]
-    result[column[better]], most[column[better]] = other[better], count[better]
+    result[column[better]] = other[better]
     return result
 
 
@@ -58,7 +58,7 @@ def _insertions(found: Alignment, symbol: Symbols, votes: Ints, total: int) -> t
     """What most have between columns: the column it goes before, its rank among those that do, the symbol."""
     chosen = np.flatnonzero(found.kind == INSERTION)
     column, text = found.column[chosen], found.text[chosen]
-    fresh = np.r_[True, (column[1:] != column[:-1]) | (text[1:] != text[:-1]) | (np.diff(chosen) > 1)][: len(chosen)]
+    fresh = np.r_[True, (column[1:] != column[:-1]) | (text[1:] != text[:-1])][: len(chosen)]
     at = np.arange(len(chosen))
     rank = at - np.maximum.accumulate(np.where(fresh, at, 0))
     width = int(rank.max(initial=0)) + 1

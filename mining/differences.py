@@ -99,7 +99,9 @@ def changed_words(both: Both) -> list[Symbols]:
     earliest = np.minimum.accumulate(end[::-1])[::-1]
     place = place[(end[place] < np.r_[earliest[1:], np.iinfo(np.int64).max][place])]
     place = place[more[place] == (place >= both.middle)]
-    return [word for word in _joined(both, place, length[place]) if _sure(both, word)]
+    symbols = both.structure.symbols
+    often = [np.bincount(side) for side in (symbols[: both.middle], symbols[both.middle :])]
+    return [word for word in _joined(both, place, length[place]) if _sure(both, word, often)]
 
 
 def _folded(side: Side, separator: int) -> tuple[Symbols, Ints, Ints]:
@@ -215,10 +217,11 @@ def _within(part: bytes, whole: bytes) -> bool:
     return at >= 0
 
 
-def _sure(both: Both, word: Symbols) -> bool:
+def _sure(both: Both, word: Symbols, often: list[Ints]) -> bool:
     """Whether the number of a word changed by more than its scatter from iteration to iteration explains.
 
-    What comes by chance, one iteration so and one so, and is rare among all that its symbols do, is noise.
+    What comes by chance, one iteration so and one so, and is rare among all that its symbols do, is noise; `often`
+    counts each symbol in both texts.
     """
     if min(both.iterations) < 2:
         return True
@@ -228,8 +231,7 @@ def _sure(both: Both, word: Symbols) -> bool:
     if abs(numbers[1].mean() - numbers[0].mean()) <= DEVIATIONS * scatter:
         return False
     side = int(numbers[1].mean() > numbers[0].mean())
-    text = both.structure.symbols[both.middle :] if side else both.structure.symbols[: both.middle]
-    rarest = min(int((text == symbol).sum()) for symbol in word.tolist()) / both.iterations[side]
+    rarest = int(often[side][word].min()) / both.iterations[side]
     rate = numbers[side].mean()
     return not (rate < RARE * rarest and numbers[side].var(ddof=1) > rate / 2)
 

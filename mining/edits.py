@@ -8,6 +8,7 @@ import numpy.typing as npt
 from .alignment import DELETION, INSERTION, SUBSTITUTION, Alignment, align, columns_of
 from .column_times import medians
 from .programs import Content, Program
+from .slow import ROBUST
 from .sorting import Ints, ragged
 
 __all__ = ["KINDS", "NONE", "Edits", "edits_of"]
@@ -31,8 +32,6 @@ FEW = 5
 """With fewer steady units of a type than this no operation is called slow."""
 MOST_TIMES = 20
 """Operations of a slow iteration that are listed because they differ most in time."""
-ROBUST = 1.4826
-"""Standard deviations in a median absolute deviation of normally distributed values."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,8 @@ class Finding:
 class Miner(Protocol):
     """A module in `mining/analyses/` that derives tables from a trace, stored in the archive beside its events.
 
-    `VERSION` rises when the same trace would give other rows. `NEEDS` names miners that must have run before.
+    `NEEDS` names miners that must have run before. `VERSION` rises when the same trace would give other rows or when
+    `NEEDS` changes; where fewer are needed, above `mine.version` of before, since the greatest number is the newest.
     """
 
     VERSION: int

@@ -14,7 +14,7 @@ from .contents import Symbols
 from .runs import runs
 from .sorting import Ints
 
-__all__ = ["LOOP", "ROOT", "SYMBOL", "Tree", "fold"]
+__all__ = ["LOOP", "ROOT", "SYMBOL", "Tree", "cover", "fold"]
 
 ROOT, LOOP, SYMBOL = 0, 1, 2
 
@@ -72,15 +72,15 @@ class Tree:
 def fold(symbols: Symbols) -> Tree:
     """Folds a text; of loops that save as much the one with the shorter body is taken, then the most central one.
 
-    Linear in the symbols for the stretches that repeat, plus a pass over those within it for each node.
+    The cost of `runs` for the stretches that repeat, plus a pass over those within it for each node.
     """
     found = runs(symbols)
     offset, period, repeat, depth = _loops(found.begin, found.stop, found.period, len(symbols)).T
     # Later passes of loops are not seen; the loops around a position are those whose first pass it lies in.
-    hidden = _cover(offset + period, offset + repeat * period, len(symbols))
+    hidden = cover(offset + period, offset + repeat * period, len(symbols))
     leaf = np.flatnonzero(hidden == 0)
     loops, leaves = np.ones_like(offset), np.ones_like(leaf)
-    depth = np.r_[0, depth, _cover(offset, offset + period, len(symbols))[leaf] + 1]
+    depth = np.r_[0, depth, cover(offset, offset + period, len(symbols))[leaf] + 1]
     offset = np.r_[0, offset, leaf]
     order = np.lexsort((depth, offset))
     return Tree(
@@ -158,7 +158,7 @@ def _best(candidates: Ints, begin: Ints, stop: Ints, period: Ints, left: int, ri
     return best
 
 
-def _cover(begin: Ints, stop: Ints, length: int) -> Ints:
+def cover(begin: Ints, stop: Ints, length: int) -> Ints:
     """For each position the number of ranges it lies in."""
     change = np.bincount(begin, minlength=length + 1) - np.bincount(stop, minlength=length + 1)
     return np.cumsum(change)[:length]

@@ -50,7 +50,7 @@ class Calls:
 
 
 def host_calls(trace: Trace) -> Calls | None:
-    """The runtime and driver calls of a trace; None where they were not collected. One pass where they are in order."""
+    """The runtime and driver calls of a trace; None where they were not collected. Linear where they are in order."""
     if not trace.has("api"):
         return None
     rows = trace.sql(SQL)

@@ -147,7 +147,7 @@ def _mined(stretch: _Stretch) -> list[Level]:
     """The levels of a stretch, with one of them named the iteration if any explains enough of it."""
     symbols = stretch.symbols
     if len(symbols) >= 3 and bool((symbols == symbols[0]).all()):
-        return [same_symbol(stretch.times)]
+        return [same_symbol(len(symbols))]
     found = stretch.measured(cadences(symbols))
     chosen = choose_level(found)
     if chosen is None:

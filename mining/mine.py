@@ -1,10 +1,11 @@
 """Runs the analyses of `mining/analyses/` on a trace of an archive, each once, what it needs first.
 
-What an analysis derives is kept under a version that is the sum of its own and those of all it needs: whichever of
-them rises, it runs again. What is mined with other options than the usual is kept in no archive, but in a `Scratch`.
+What an analysis derives is kept under one number for its version and those of all it needs: whichever of them
+changes, it runs again. What is mined with other options than the usual is kept in no archive, but in a `Scratch`.
 """
 
 import inspect
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,9 +49,10 @@ class Scratch:
         self._done: set[tuple[str, str]] = set()
 
     def bare(self, trace: Trace) -> Trace:
-        """The trace without anything that was mined before, from now on mined in this folder."""
-        files = {name: path for name, path in trace.files.items() if TABLES[name].kind is not Kind.MINED}
-        self._traces[trace.id] = replace(trace, files=files)
+        """The trace with nothing mined but what is in this folder; from now on it is mined here."""
+        if trace.id not in self._traces:
+            files = {name: path for name, path in trace.files.items() if TABLES[name].kind is not Kind.MINED}
+            self._traces[trace.id] = replace(trace, files=files)
         return self._traces[trace.id]
 
     def open(self, prefix: str, /) -> Trace:
@@ -63,8 +65,10 @@ class Scratch:
 
     def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], /) -> Trace:
         """Keeps the tables an analysis derived; the trace with them."""
-        folder = self._folder / analysis / trace.id  # the views take the trace's id from the folder
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        fresh = tempfile.mkdtemp(dir=self._folder)  # what was put there before may be in use
+        folder = Path(fresh) / analysis / trace.id  # the views take the trace's id from the folder
+        folder.parent.mkdir()
         staging = Staging(folder)
         for name, table in tables.items():
             staging.write(name, table)
@@ -115,12 +119,23 @@ def compare(base: tuple[Trace, Keeper], other: tuple[Trace, Keeper], name: str, 
 
 
 def version(name: str) -> int:
-    """The version under which the results of an analysis are kept: its own and those of all it needs, summed."""
+    """The number under which the results of an analysis are kept: no other versions, of it and its needs, give it.
+
+    It rises when any of them does.
+    """
     return _version(load("analysis", name))
 
 
 def _version(module: ModuleType) -> int:
-    return module.VERSION + sum(version(needed) for needed in module.NEEDS)
+    number: int = module.VERSION
+    for needed in sorted(module.NEEDS):
+        number = _paired(number, version(needed))
+    return number
+
+
+def _paired(one: int, other: int) -> int:
+    """The pair as one number that no other pair gives, and that rises with either: Cantor's pairing function."""
+    return (one + other) * (one + other + 1) // 2 + other
 
 
 def _mined(trace: Trace, keeper: Keeper, analysis: ModuleType, name: str, options: Mapping[str, Any]) -> Trace:

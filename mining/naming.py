@@ -5,16 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..store.kinds import category_sql
 from ..store.trace import Trace
 from .contents import Symbols
-from .folding import SYMBOL, Tree
+from .folding import SYMBOL, Tree, cover
 from .sorting import Ints, distinct
 from .spans import KEYS, Spans
 
-__all__ = ["LEAST_AGREEMENT", "Label", "Name", "kernel_names", "labels", "short", "span_names"]
+__all__ = ["Label", "Name", "kernel_names", "labels", "short", "span_names"]
 
 LEAST_AGREEMENT = 0.8
 """A loop has the name of spans if the operations in both are this share of those in either; a leaf that of an operator
@@ -133,7 +132,7 @@ def _of_loops(tree: Tree, columns: Symbols, found: Spans) -> dict[int, Name]:
     passes = tree.passes()
     result: dict[int, Name] = {}
     for loop in tree.loops():
-        inside = _covered(passes[loop], int(tree.period[loop]), length)
+        inside = cover(passes[loop], passes[loop] + tree.period[loop], length) > 0
         size, passed = int(there[inside].sum()), int(there[passes[loop]].sum())
         within = (inside[columns] & (columns >= 0))[operation]
         touched = np.zeros(len(kind), np.bool_)
@@ -156,12 +155,6 @@ def _innermost(found: Spans) -> tuple[Ints, Ints, Ints]:
     operation, name, span = found.operation[order], found.name[order], found.span[order]
     first = np.r_[True, (operation[1:] != operation[:-1]) | (name[1:] != name[:-1])][: len(order)]
     return operation[first], name[first], span[first]
-
-
-def _covered(begins: Ints, period: int, length: int) -> npt.NDArray[np.bool_]:
-    """Which positions lie in passes of that many symbols."""
-    change = np.bincount(begins, minlength=length + 1) - np.bincount(begins + period, minlength=length + 1)
-    return np.cumsum(change)[:length] > 0
 
 
 def _counted(node: Ints, name: Ints, names: int) -> tuple[Ints, Ints, Ints]:

@@ -32,9 +32,11 @@ LONGEST = 512
 PART = 64
 """A longer pattern must occur more than once an iteration: else it is no unit, but a piece of the iteration."""
 CANDIDATES = 2048
-"""Substrings looked at, those with the largest bound on their time."""
+"""Substrings looked at, those that take the most time if all their occurrences are as long as one of them."""
 LEAST_SHARE = 0.001
 """A pattern must account for this share of the sequence's time that no earlier pattern accounts for."""
+LIMIT = 100
+"""Patterns of a sequence, at most."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,8 @@ def patterns(
     iterations: int = 2,
     typical: Iterable[tuple[Symbols, int]] = (),
     longest: int = LONGEST,
-    limit: int = 100,
 ) -> list[Pattern]:
-    """The repeated patterns of a sequence, in the order in which they account for its time; at most `limit`.
+    """The repeated patterns of a sequence, in the order in which they account for its time; at most `LIMIT`.
 
     `iterations` is how many the sequence has, `longest` the most symbols in a pattern: half an iteration where there
     are some, or the iteration is all one finds. `typical` gives contents of iterations without noise, each with the
@@ -98,10 +99,10 @@ def patterns(
     repeats = maximal_repeats(structure, 2, longest, max(1, iterations // 2))
     for position, length, free in _cover(text, structure, repeats, iterations, covered):
         found.setdefault(symbols[position[0] : position[0] + length].tobytes(), (position, length, free))
-        if len(found) >= limit:
+        if len(found) >= LIMIT:
             break
     work = work if work is not None else Work.unknown(len(sequence.symbols))
-    return [_pattern(sequence, work, begins, symbols, *one) for one in list(found.values())[:limit]]
+    return [_pattern(sequence, work, begins, symbols, *one) for one in list(found.values())[:LIMIT]]
 
 
 def _fold(symbols: Symbols) -> tuple[Symbols, Ints]:
@@ -177,9 +178,9 @@ def _candidates(text: _Text, structure: SuffixStructure, repeats: Repeats, least
     beginning of the next one, and then it overlaps itself: of such a repeat its smallest period is taken, the body.
     """
     position = repeats.sa[repeats.left].astype(np.int64)
-    bound = (text.before_ns[position + repeats.length] - text.before_ns[position]) * repeats.count
-    best = np.argsort(-bound, kind="stable")[:CANDIDATES]
-    kept = repeats.take(best[bound[best] >= least])
+    guess = (text.before_ns[position + repeats.length] - text.before_ns[position]) * repeats.count
+    best = np.argsort(-guess, kind="stable")[:CANDIDATES]
+    kept = repeats.take(best[guess[best] >= least])
     bodies: set[bytes] = set()
     for index in range(len(kept)):
         position, length = kept.occurrences(index), int(kept.length[index])

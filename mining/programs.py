@@ -56,17 +56,27 @@ class Program:
 
 
 ITERATIONS = """
-select sequence, process, level, iteration, first, last + 1 as stop, from_ns, (phase = 'steady')::bigint as steady
+select
+    iteration.sequence,
+    iteration.process,
+    iteration.level,
+    iteration,
+    iteration.first,
+    iteration.last + 1 as stop,
+    from_ns,
+    (phase = 'steady')::bigint as steady
 from iteration
-where level in (select level from level where kind = 'iteration')
-order by sequence, level, iteration
+join level on level.level = iteration.level
+where level.kind = 'iteration'
+order by iteration.sequence, level.count * level.period desc, level.level, iteration
 """
+"""SQL: the iterations of each sequence, those of the level that covers most operations first, as in `levels.MAIN`."""
 
 
 def programs(trace: Trace) -> list[Program]:
     """The programs of a trace's sequences that have iterations, in order; types are numbered through all of them.
 
-    Where two iteration levels of a sequence overlap, the one with fewer operations is left out.
+    Where two iteration levels of a sequence overlap, the one that covers fewer operations is left out.
     """
     rows = trace.sql(ITERATIONS)
     members = trace.arrow("member", ["sequence", "symbol", "start_ns", "end_ns"])
@@ -77,15 +87,16 @@ def programs(trace: Trace) -> list[Program]:
         number = int(part["sequence"][0])
         begin, stop = np.searchsorted(columns["sequence"], [number, number + 1])
         symbols, start_ns, end_ns = (columns[name][begin:stop] for name in ("symbol", "start_ns", "end_ns"))
-        kept = _apart([piece.drop("sequence", "process").to_numpy() for piece in part.partition_by("level")])
+        kept = _apart(
+            [piece.drop("sequence", "process").to_numpy() for piece in part.partition_by("level", maintain_order=True)]
+        )
         found.append(_program(number, int(part["process"][0]), symbols, start_ns, end_ns, kept, types))
         types += len(found[-1].contents)
     return found
 
 
 def _apart(levels: list[Ints]) -> Ints:
-    """The rows of levels that do not overlap, the larger first, as `_program` has them; in order."""
-    levels = sorted(levels, key=lambda rows: -int((rows[:, 3] - rows[:, 2]).sum()))
+    """The rows of levels that overlap none before them, as `_program` has them; in order."""
     kept: list[Ints] = []
     for rows in levels:
         if all(rows[-1, 3] <= other[0, 2] or other[-1, 3] <= rows[0, 2] for other in kept):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..store.trace import Trace
 from .levels import MAIN, PARTS
+from .slow import ROBUST
 from .sorting import Ints
 
 if TYPE_CHECKING:
@@ -109,11 +110,11 @@ def slower(found: Match) -> tuple[float, bool]:
     """
     late = found.other.own_ns - found.base.own_ns
     middle = float(np.median(late))
-    spread = 1.4826 * float(np.median(np.abs(late - middle)))
+    spread = ROBUST * float(np.median(np.abs(late - middle)))
     least = float(min(np.median(found.base.own_ns), np.median(found.other.own_ns)))
     usual = float(np.median(found.base.own_ns))
     stands_out = abs(middle) > max(SLOWER * least, DEVIATIONS * spread / np.sqrt(len(late)))
-    return (middle / usual if usual else 0.0), bool(stands_out)
+    return middle / max(usual, 1.0), bool(stands_out)
 
 
 def _shifted(base: Rank, other: Rank, shift: int) -> Match:

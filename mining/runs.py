@@ -27,7 +27,12 @@ class Runs:
 
 
 def runs(symbols: Symbols) -> Runs:
-    """All runs: at least two whole repetitions, not extensible on either side. Two suffix arrays and some passes."""
+    """All runs: at least two whole repetitions, not extensible on either side; two suffix arrays and some passes.
+
+    How far a word goes on to the right is found by a binary search. To the left it never goes on over the begin of a
+    word that holds it, or that one would have ended before: words that go on for so long begin as far apart, and all
+    steps together are O(n log n).
+    """
     if len(symbols) < 2:
         nothing = np.zeros(0, np.int64)
         return Runs(nothing, nothing, nothing)
@@ -40,9 +45,11 @@ def runs(symbols: Symbols) -> Runs:
 
 def _of_order(symbols: Symbols, ordered: Symbols) -> Ints:
     """The runs whose body is a longest Lyndon word when symbols are ordered as `ordered` says."""
+    built = build(ordered)
     rank = np.empty(len(symbols), np.int32)
-    rank[build(ordered).sa] = np.arange(len(symbols), dtype=np.int32)
-    return _extended(symbols, _next_smaller(rank))
+    rank[built.sa] = np.arange(len(symbols), dtype=np.int32)
+    after = _next_smaller(rank)
+    return _extended(symbols, after, _shared(built.sa, built.lcp, rank, after))
 
 
 @jit()
@@ -58,7 +65,28 @@ def _next_smaller(rank: Symbols) -> Symbols:
 
 
 @jit()
-def _extended(symbols: Symbols, after: Symbols) -> Ints:
+def _shared(sa: Symbols, lcp: Symbols, rank: Symbols, after: Symbols) -> Symbols:
+    """For each suffix the symbols it has in common with the next smaller one: the least `lcp` between their ranks.
+
+    The stack holds the ranks whose `lcp` is less than all after them, up to the suffix at hand: the first of these
+    above the rank of the smaller suffix is the place of the least.
+    """
+    shared = np.zeros(len(sa), np.int32)
+    stack = np.empty(len(sa), np.int32)
+    top = 0
+    for slot in range(len(sa)):
+        while top > 0 and lcp[stack[top - 1]] >= lcp[slot]:
+            top -= 1
+        stack[top] = slot
+        top += 1
+        at = sa[slot]
+        if after[at] < len(sa):
+            shared[at] = lcp[stack[np.searchsorted(stack[:top], rank[after[at]] + 1)]]
+    return shared
+
+
+@jit()
+def _extended(symbols: Symbols, after: Symbols, shared: Symbols) -> Ints:
     """Extends each word to both sides with its length as period; keeps what repeats it. One row per run."""
     length = len(symbols)
     seen = np.zeros(length + 1, np.int64)  # where the last stretch looked at with that period stops
@@ -68,9 +96,7 @@ def _extended(symbols: Symbols, after: Symbols) -> Ints:
         period = after[at] - at
         if at + period <= seen[period]:
             continue
-        begin, stop = at, at + period
-        while stop < length and symbols[stop] == symbols[stop - period]:
-            stop += 1
+        begin, stop = at, after[at] + shared[at]
         while begin > 0 and symbols[begin - 1] == symbols[begin - 1 + period]:
             begin -= 1
         if stop - begin >= 2 * period:

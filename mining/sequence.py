@@ -81,15 +81,23 @@ def sequences(trace: Trace, *, symbols: str = SYMBOLS) -> list[Sequence]:
     if symbols not in ENCODINGS:
         raise Error(f"there are no symbols by {symbols}", f"there are: {', '.join(ENCODINGS)}")
     files = tuple((name, trace.files[name]) for name in OPERATIONS if trace.has(name))
-    written = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for _, path in files)
-    return list(_read(trace.id, files, written, symbols)) if files else []
+    state = tuple(_state(path) for _, path in files)
+    return list(_read(trace.id, files, state, symbols)) if files else []
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What is different when a file is another one: an archive never changes one, but may put one in its place."""
+    if not path.is_file():
+        return ()
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @lru_cache(maxsize=1)  # one analysis after the other asks for those of the same trace
 def _read(
-    trace_id: str, files: tuple[tuple[str, Path], ...], written: tuple[int, ...], encoding: str
+    trace_id: str, files: tuple[tuple[str, Path], ...], state: tuple[tuple[int, ...], ...], encoding: str
 ) -> tuple[Sequence, ...]:
-    """The sequences from those files, which were `written` at these times."""
+    """The sequences from those files in that state."""
     query = " union all ".join(
         f"select {COLUMNS}, {OPERATIONS[name]}, row from (select *, row_number() over () as row from {name}) "
         "where flaw is distinct from 'no start'"
@@ -204,7 +212,7 @@ def _numbered(columns: Several[npt.NDArray[np.integer]]) -> tuple[npt.NDArray[np
             column, count = _encoded(column.astype(np.int64))
             low, high = 0, count - 1
         if high > low:
-            key = key * (high - low + 1) + (column - low)
+            key = key * (high - low + 1) + (column.astype(np.int64, copy=False) - low)  # in 32 bits it can overflow
             size *= high - low + 1
     number, count = _encoded(key)
     first = np.empty(count, np.int64)

@@ -2,9 +2,11 @@
 
 from .levels import MAIN
 
-__all__ = ["DEVIATIONS", "FEW", "JUDGED", "LEAST_EXCESS"]
+__all__ = ["DEVIATIONS", "JUDGED", "ROBUST"]
 
 DEVIATIONS = 5
+ROBUST = 1.4826
+"""Standard deviations in a median absolute deviation of normally distributed values."""
 LEAST_EXCESS = 0.05
 FEW = 5
 """A type with fewer steady iterations than this is judged by all it has, and if these are as few, by the process'."""
@@ -45,7 +47,7 @@ spread as (
 judged as (
     select
         *,
-        time_ns - median_ns > greatest({DEVIATIONS} * 1.4826 * mad_ns, {LEAST_EXCESS} * median_ns) as slow,
+        time_ns - median_ns > greatest({DEVIATIONS} * {ROBUST} * mad_ns, {LEAST_EXCESS} * median_ns) as slow,
         min(iteration) filter (not slow) over (partition by process) as first_usual
     from spread
 )

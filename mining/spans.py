@@ -15,10 +15,11 @@ WORK = ("kernel", "copy", "fill")
 
 PICKED = """
 picked(first, stop, sequence, base) as (values {values}),
+wanted as (select sequence, base - first as moved, unnest(range(first, stop)) as ordinal from picked),
 chosen as (
-    select base + ordinal - first as operation, member.*
+    select moved + member.ordinal as operation, member.*
     from member
-    join picked on picked.sequence = member.sequence and ordinal >= first and ordinal < stop
+    join wanted on wanted.sequence = member.sequence and wanted.ordinal = member.ordinal
 ),
 linked as materialized (
     select operation, chosen.process, op, launch_ns, launch_thread
@@ -45,22 +46,41 @@ operators as (
 """
 
 RANGES = f"""
+moment as (
+    select
+        process,
+        launch_thread as thread,
+        launch_ns,
+        row_number() over (order by process, launch_thread, launch_ns) as moment
+    from linked
+    group by process, launch_thread, launch_ns
+),
+around as (
+    select range.*, opens.moment as first, closes.moment as last
+    from range
+    asof join moment as opens
+        on opens.process = range.process and opens.thread = range.thread and opens.launch_ns >= range.start_ns
+    asof join moment as closes
+        on closes.process = range.process and closes.thread = range.thread and closes.launch_ns < range.end_ns
+    where range.kind in ('annotation', 'nvtx') or (range.kind = 'python' and range.name like 'nn.Module: %')
+),
 ranges as (
     select
         operation,
-        case when range.kind = 'python' then 'module' else 'annotation' end as kind,
-        {NAMED.format(name="regexp_replace(name, '^nn.Module: ', '')")} as name,
-        (hash(range.process, range.thread, range.start_ns, range.end_ns, range.name) >> 2)::bigint as span,
+        case when around.kind = 'python' then 'module' else 'annotation' end as kind,
+        {NAMED.format(name="regexp_replace(around.name, '^nn.Module: ', '')")} as name,
+        (hash(around.process, around.thread, around.start_ns, around.end_ns, around.name) >> 2)::bigint as span,
         null::integer as height
-    from linked
-    join range
-        on range.process = linked.process
-        and range.thread = linked.launch_thread
-        and range.start_ns <= linked.launch_ns
-        and range.end_ns > linked.launch_ns
-    where range.kind in ('annotation', 'nvtx') or (range.kind = 'python' and name like 'nn.Module: %')
+    from (select *, unnest(range(first, last + 1)) as moment from around) as around
+    join moment on moment.moment = around.moment
+    join linked
+        on linked.process = moment.process
+        and linked.launch_thread = moment.thread
+        and linked.launch_ns = moment.launch_ns
 )
 """
+"""SQL: the ranges around launches. A join by times would compare all launches of a thread with all its ranges, so the
+moments of launches are numbered, and each range has those from the first in it to the last."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,14 @@ __all__ = ["MINED"]
 
 LEVEL = Column("level", I32, "`level.level`: number of the cadence level within the trace", required=True)
 SEQUENCE = Column("sequence", I32, "number of the mined sequence within the trace", required=True)
+FIRST = Column("first", I64, "ordinal of its first operation in the mined sequence", required=True)
+LAST = Column("last", I64, "ordinal of its last operation", required=True)
+DEVICE_TIME = Column("time_ns", I64, "device time summed over its operations", "ns", required=True)
+ITERATION = (
+    Column("level", I32, "`level.level` of an iteration; null for a stretch"),
+    Column("iteration", I32, "`iteration.iteration` within that level; null for a stretch"),
+)
+"""Which iteration a unit is."""
 
 MINED = (
     Table(
@@ -46,8 +54,8 @@ MINED = (
             Column("iteration", I32, "number within the level, from 0", required=True),
             SEQUENCE,
             PROCESS,
-            Column("first", I64, "ordinal of its first operation in the mined sequence", required=True),
-            Column("last", I64, "ordinal of its last operation", required=True),
+            FIRST,
+            LAST,
             Column("start_ns", I64, "earliest device start of its operations", "ns", required=True),
             Column("end_ns", I64, "latest device end of its operations", "ns", required=True),
             Column(
@@ -75,10 +83,9 @@ MINED = (
             Column("unit", I32, "number within the trace, from 0, by sequence and first operation", required=True),
             SEQUENCE,
             PROCESS,
-            Column("level", I32, "`level.level` of an iteration; null for a stretch"),
-            Column("iteration", I32, "`iteration.iteration` within that level; null for a stretch"),
-            Column("first", I64, "ordinal of its first operation in the mined sequence", required=True),
-            Column("last", I64, "ordinal of its last operation", required=True),
+            *ITERATION,
+            FIRST,
+            LAST,
             Column(
                 "type",
                 I32,
@@ -91,7 +98,7 @@ MINED = (
                 "edits that make its operations from those that its type agrees on; 0: the same",
                 required=True,
             ),
-            Column("time_ns", I64, "device time summed over its operations", "ns", required=True),
+            DEVICE_TIME,
         ),
     ),
     Table(
@@ -145,8 +152,7 @@ MINED = (
             Column("unit", I32, "`unit.unit`", required=True),
             SEQUENCE,
             PROCESS,
-            Column("level", I32, "`level.level`; null for a stretch"),
-            Column("iteration", I32, "`iteration.iteration`; null for a stretch"),
+            *ITERATION,
             Column("type", I32, "`unit.type`", required=True),
             Column("number", I32, "number within the unit, from 0: its edits in order, then the others", required=True),
             Column(
@@ -223,11 +229,11 @@ MINED = (
         (
             Column("pattern", I32, "`pattern.pattern`", required=True),
             SEQUENCE,
-            Column("first", I64, "ordinal of its first operation in the mined sequence", required=True),
-            Column("last", I64, "ordinal of its last operation", required=True),
+            FIRST,
+            LAST,
             Column("start_ns", I64, "earliest start", "ns", required=True),
             Column("end_ns", I64, "latest end", "ns", required=True),
-            Column("time_ns", I64, "device time summed over its operations", "ns", required=True),
+            DEVICE_TIME,
         ),
     ),
     Table(

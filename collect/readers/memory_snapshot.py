@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..packing import MOST_RATIO, RATIO_FROM
 from ..pickle_memo import first_impossible
 from ..rowwise import Rowwise
 from ..sink import Sink
@@ -38,7 +39,8 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every block's life to the sink; `UnreadableFile` for what is no snapshot or asks to run code."""
-    snapshot = _load(file)
+    content = b"".join(file.blocks())
+    snapshot = _load(file, content)
     segments, traces = snapshot.get("segments"), snapshot.get("device_traces", [])
     if not isinstance(segments, list) or not isinstance(traces, list):
         raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
@@ -52,11 +54,30 @@ def read(file: TraceFile, sink: Sink) -> Facts:
         for event in events:
             lives.event(device, event)
     lives.state(segments)
-    lives.write()
-    labels = {_word(k): _json(v) for k, v in snapshot.items() if k not in ("segments", "device_traces")}
+    room = _Room(file, len(content))
+    lives.write(room)
+    labels: dict[str, str] = {}
+    for key, value in snapshot.items():
+        if key not in ("segments", "device_traces"):
+            labels[_word(key)] = _json(value)
+            room.take(labels[_word(key)])
     return Facts(
         "memory_snapshot", producer="PyTorch memory snapshot", framework="PyTorch", clock="unix", labels=labels
     )
+
+
+class _Room:
+    """For texts: a pickle that names one object often can ask for any number of them, each within its bounds."""
+
+    def __init__(self, file: TraceFile, content_bytes: int) -> None:
+        self._path, self._left = file.path, max(RATIO_FROM, MOST_RATIO * content_bytes)
+
+    def take(self, *values: Any) -> None:
+        """Counts the texts among the values; `UnreadableFile` where all so far are beyond all measure."""
+        self._left -= sum(len(value) for value in values if isinstance(value, str))
+        if self._left < 0:
+            fault = f"{self._path}: grows more than {MOST_RATIO} times when written out"
+            raise UnreadableFile(fault, "is it a memory snapshot?")
 
 
 class _Refusing(pickle.Unpickler):
@@ -71,8 +92,7 @@ class _Refusing(pickle.Unpickler):
         raise pickle.UnpicklingError("it refers to an object outside itself")
 
 
-def _load(file: TraceFile) -> dict[str, Any]:
-    content = b"".join(file.blocks())
+def _load(file: TraceFile, content: bytes) -> dict[str, Any]:
     if (at := first_impossible(content)) >= 0:
         raise UnreadableFile(
             f"{file.path}: not a whole memory snapshot: byte {at} asks for more memory than it can need",
@@ -112,7 +132,7 @@ class _Lives:
         address, size = (event.get("addr"), event.get("size")) if kind else (None, None)
         if kind is None or not isinstance(address, int) or not isinstance(size, int):
             if action != "free_requested":  # its end is told by free_completed
-                self._others.append({"time_ns": _nanoseconds(event), "kind": str(action), "json": _json(event)})
+                self._others.append({"time_ns": _nanoseconds(event), "kind": _word(action), "json": event})
             if kind or action is None:
                 self._bad(event)
             return
@@ -122,13 +142,13 @@ class _Lives:
             self._sink.note("out-of-range", "times that cannot be: read as null", example=_word(event["time_us"])[:40])
         elif time is None:
             meaning = "entries of the history without a time: when is not known"
-            self._sink.note("untimed-entry", meaning, example=hex(address))
+            self._sink.note("untimed-entry", meaning, example=hex(address)[:40])
         if action in PAIRED:
             if key in self._alive:
                 self._sink.note(
                     "unfreed-block",
                     "allocated again without a release in between: the first has no end",
-                    example=hex(address),
+                    example=hex(address)[:40],
                 )
             self._alive[key] = self._row(kind, device, address, size, event) | {"birth_ns": time}
             self._rows.append(self._alive[key])
@@ -145,7 +165,7 @@ class _Lives:
             blocks = segment.get("blocks") if isinstance(segment, dict) else None
             if not isinstance(segment, dict) or not isinstance(blocks, list):
                 self._bad(segment)
-                self._others.append({"time_ns": None, "kind": "segment", "json": _json(segment)})
+                self._others.append({"time_ns": None, "kind": "segment", "json": segment})
             if not isinstance(segment, dict):
                 continue
             device, address = segment.get("device"), segment.get("address")
@@ -157,7 +177,7 @@ class _Lives:
         """One block of a segment, which begins where the one before ended if it does not say; where it ends."""
         if not isinstance(block, dict) or not isinstance(block.get("state"), str):
             self._bad(block)
-            self._others.append({"time_ns": None, "kind": "block", "json": _json(block)})
+            self._others.append({"time_ns": None, "kind": "block", "json": block})
             return None
         at, size = block.get("address", address), block.get("size")
         if block["state"] == "active_allocated":
@@ -168,24 +188,32 @@ class _Lives:
         meaning = "entries without what each of them has (an action, an address, a size, a state, blocks): in `other`"
         self._sink.note("bad-entry", meaning, example=_json(entry)[:200])
 
-    def write(self) -> None:
+    def write(self, room: _Room) -> None:
         """Hands all rows over; a pickle's numbers may be of any size."""
         rows = Rowwise(self._sink)
-        for table, gathered in (("allocation", self._rows), ("other", self._others)):
-            for row in gathered:
-                rows.add(table, {"process": 0, **row})
+        for table, row in self._told():
+            room.take(*row.values())
+            rows.add(table, {"process": 0, **row})
         rows.finish()
+
+    def _told(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rows with their values as text, each made when it is asked for."""
+        for row in self._rows:
+            stack, args = "\n".join(_frames(row["stack"])), row["args"]
+            yield "allocation", row | {"stack": stack or None, "args": _json(args) if args else None}
+        for row in self._others:
+            yield "other", row | {"json": _json(row["json"])}
 
     def _still(self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any]) -> None:
         if not (isinstance(device, int) and isinstance(address, int) and isinstance(size, int)):
             self._sink.note("no-place", "blocks of the state at the end without an address or a size: kept in `other`")
-            self._others.append({"time_ns": None, "kind": kind, "json": _json(source)})
+            self._others.append({"time_ns": None, "kind": kind, "json": source})
             return
         told = self._alive.get((kind, device, address))
         if told is None:
             self._rows.append(self._row(kind, device, address, size, source))
         elif told["bytes"] != size:  # the history tells what was asked for, the state what it takes up
-            told["args"] = _json(json.loads(told["args"] or "{}") | {"block_size": size})
+            told["args"]["block_size"] = size
 
     def _row(self, kind: str, device: int, address: int, size: int, source: dict[str, Any]) -> dict[str, Any]:
         kept = {name: source[name] for name in KEPT if source.get(name) not in (None, "")}
@@ -196,8 +224,8 @@ class _Lives:
             "bytes": size,
             "birth_ns": None,
             "death_ns": None,
-            "stack": "\n".join(_frames(source.get("frames"))) or None,
-            "args": _json(kept) if kept else None,
+            "stack": source.get("frames"),
+            "args": kept,
         }
 
 

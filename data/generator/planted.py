@@ -107,17 +107,18 @@ class _Rank:
 
     def played(self, segment_ns: Ints | None) -> Timeline:
         """The times, its segments prolonged by waiting in all-reduces to those lengths."""
-        aside = (self.symbols == COLLECTIVE) & ~self.program.joins[self.source]
+        reduces = self.symbols == COLLECTIVE
+        joins = reduces & self.program.joins[self.source]
         replayed = (self.program.node[self.source] > 1) & self.graph
-        alone = timeline(self.duration_ns, self.first, aside, replayed)
+        alone = timeline(self.duration_ns, self.first, reduces, joins, replayed)
         if segment_ns is None:
             return alone
-        joins = np.flatnonzero((self.symbols == COLLECTIVE) & ~aside)
-        at = np.searchsorted(self.first, joins, side="right") - 1
+        join = np.flatnonzero(joins)
+        at = np.searchsorted(self.first, join, side="right") - 1
         last = np.r_[at[1:] != at[:-1], np.ones(min(len(at), 1), dtype=np.bool_)]
         duration = self.duration_ns.copy()
-        duration[joins[last]] += (segment_ns - alone.segment_ns)[at[last]]
-        return timeline(duration, self.first, aside, replayed)
+        duration[join[last]] += (segment_ns - alone.segment_ns)[at[last]]
+        return timeline(duration, self.first, reduces, joins, replayed)
 
     def planted(self, segment_ns: Ints | None) -> Planted:
         """The operations with their times and truth."""
@@ -159,7 +160,7 @@ def _rank(plan: Training | Serving, told: Program, rank: int) -> _Rank:
     usual[COLLECTIVE], usual[CHECKPOINT] = COLLECTIVE_NS, CHECKPOINT_NS
     spread = 1 + plan.spread * random.standard_normal(len(symbols), dtype=np.float32)
     factor = np.where(told.slow, SLOW, 1) * np.where(told.warm, WARM, 1)
-    speed = plan.straggle if rank == plan.straggler else 1
+    speed = plan.straggle if isinstance(plan, Training) and rank == plan.straggler else 1
     factor = factor[source] * np.where(symbols == COLLECTIVE, 1, speed)
     duration = (usual[symbols % BASES] * np.maximum(spread, 0.2) * factor).astype(np.int64)
     return _Rank(told, symbols, source, first, place, duration, plan.graph)

@@ -80,8 +80,6 @@ class Serving:
     swaps: float = 0.0
     spread: float = 0.02
     graph: bool = False
-    straggler: int | None = None
-    straggle: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """When planted operations are launched and run: the host launches, streams run in order, the host waits at the end.
 
-Compute kernels run on one stream, all-reduces on another, each behind the compute kernel launched before it. The
-compute stream waits for the last all-reduce of a batch. At the end of a segment (an iteration, say) the host waits for
-the device. All steps are scans over arrays.
+Compute kernels run on one stream, all-reduces on another, an all-reduce once the compute kernel launched before it is
+done. The compute stream waits for the last all-reduce of a batch. At the end of a segment (an iteration, say) the host
+waits for the device. All steps are scans over arrays.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HOST_NS", "LAUNCH_NS", "Timeline", "timeline"]
+__all__ = ["LATENCY_NS", "LAUNCH_NS", "TURNOVER_NS", "Timeline", "timeline"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -30,25 +30,32 @@ class Timeline:
     segment_ns: Ints
 
 
-def timeline(duration_ns: Ints, first: Ints, aside: Bools, replayed: Bools) -> Timeline:
+def timeline(duration_ns: Ints, first: Ints, reduces: Bools, joins: Bools, replayed: Bools) -> Timeline:
     """Plays operations of segments that begin at the ordinals `first`.
 
-    `aside` marks what runs beside the compute stream, `replayed` what the call before it launched too.
+    `reduces` marks what runs on the stream of all-reduces, `joins` those of them that the compute stream waits for,
+    `replayed` what the call before it launched too.
     """
-    count = np.diff(np.r_[first, len(duration_ns)])
-    launch = _within(np.cumsum(np.where(replayed, 0, LAUNCH_NS)), first, count)
-    cost = np.where(aside, 0, duration_ns + TURNOVER_NS)
-    done = np.cumsum(cost) - cost
-    done = _within(done, first, count)
-    # A kernel starts when it has arrived and the one before it is done; no segment sees the one before.
-    ready = launch + LATENCY_NS - done
-    apart = np.repeat(np.arange(len(first)) * (int(ready.max()) - int(ready.min()) + 1), count)
-    start = done + np.maximum.accumulate(ready + apart) - apart
+    segment = np.repeat(np.arange(len(first)), np.diff(np.r_[first, len(duration_ns)]))
+    launch = np.cumsum(np.where(replayed, 0, LAUNCH_NS))
+    launch -= launch[first][segment]
+    arrival, cost = launch + LATENCY_NS, duration_ns + TURNOVER_NS
+    while True:
+        start = _in_order(arrival, np.where(reduces & ~joins, 0, cost), segment)
+        behind = start[joins]
+        start[reduces] = _in_order(start[reduces], cost[reduces], segment[reduces])
+        if np.array_equal(start[joins], behind):
+            break
+        # A join behind a late all-reduce delays the compute stream: each round settles one more in every segment.
+        arrival[joins] = start[joins]
     length = np.maximum.reduceat(start + duration_ns, first) + HOST_NS
-    begin = np.repeat(np.cumsum(length) - length + HOST_NS, count)
+    begin = (np.cumsum(length) - length + HOST_NS)[segment]
     return Timeline(launch + begin, start + begin, start + duration_ns + begin, length)
 
 
-def _within(total: Ints, first: Ints, count: Ints) -> Ints:
-    """A running total as it runs within each segment, from 0."""
-    return total - np.repeat(total[first], count)
+def _in_order(arrival: Ints, cost: Ints, segment: Ints) -> Ints:
+    """When operations of one stream start: after they arrive and the one before is done; segments do not see others."""
+    done = np.cumsum(cost) - cost
+    ready = arrival - done
+    apart = segment * (int(ready.max(initial=0)) - int(ready.min(initial=0)) + 1)
+    return done + np.maximum.accumulate(ready + apart) - apart

@@ -27,9 +27,7 @@ order by process, level
 def find(trace: Trace) -> Finding:
     """All cadence levels, from the innermost to the outermost; `coverage` is of the operations of their sequence."""
     rows = trace.sql(SQL)
-    main = rows.filter(rows["kind"] == "iteration").sort(
-        rows.filter(rows["kind"] == "iteration")["coverage"], descending=True
-    )
+    main = rows.filter(rows["kind"] == "iteration").sort("coverage", descending=True)
     if not len(main):
         return Finding("cadences", "No cadence was found that could be an iteration.", rows, SQL.strip())
     first = main.row(0, named=True)

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..alignment import INSERTION
 from ..charges import charges
 from ..edits import KINDS, NONE, Edits, edits_of
 from ..naming import labels
@@ -70,7 +71,7 @@ def _rows(program: Program, content: Content, edits: Edits, first: int, known: M
     import polars as pl
 
     expected = np.where(edits.column >= 0, np.r_[content.symbols, NONE][edits.column], NONE)
-    expected = np.where(edits.kind == _code("insertion"), NONE, expected)
+    expected = np.where(edits.kind == INSERTION, NONE, expected)
     symbol = np.where(edits.ordinal >= 0, np.r_[program.symbols, NONE][edits.ordinal], NONE)
     begins = np.flatnonzero(np.r_[True, edits.unit[1:] != edits.unit[:-1]][: len(edits.unit)])
     rows: dict[str, Any] = {
@@ -97,7 +98,3 @@ def _rows(program: Program, content: Content, edits: Edits, first: int, known: M
     texts = {"kind": pl.String, "expected": pl.String, "label": pl.String}
     known_only = [pl.when(pl.col(name) != NONE).then(pl.col(name)) for name in missing]
     return pl.DataFrame(rows, schema_overrides=texts).with_columns(known_only)
-
-
-def _code(kind: str) -> int:
-    return next(code for code, name in KINDS.items() if name == kind)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...store.trace import Trace
 from ..finding import Finding
 from ..levels import PARTS
@@ -31,7 +33,7 @@ excess as (
     from spent
 ),
 reason as (
-    select process, iteration, arg_max(state, excess_ns) as state, max(excess_ns)::bigint as excess_ns
+    select process, iteration, arg_max(state, excess_ns order by state) as state, max(excess_ns)::bigint as excess_ns
     from excess
     group by process, iteration
 )
@@ -78,12 +80,10 @@ def find(trace: Trace) -> Finding:
     notes = (f"The iterations{which} differ too much among themselves for one to stand out.",) * bool(unlike)
     if len(parts) == 1:
         return Finding("iteration_times", _sentence(rows), rows, SQL.strip(), notes)
-    medians = [float(part["median_ns"][0] or 0) for part in parts]
+    medians = [median for median in map(_median, parts) if median is not None]
+    typical = f"medians from {duration(min(medians))} to {duration(max(medians))}" if medians else "none of them steady"
     slow = (rows["mark"] == "slow").sum()
-    sentence = (
-        f"{len(parts)} processes: {plural(len(rows), 'iteration')} in all, medians from "
-        f"{duration(min(medians))} to {duration(max(medians))}, {slow or 'none'} slow."
-    )
+    sentence = f"{len(parts)} processes: {plural(len(rows), 'iteration')} in all, {typical}, {slow or 'none'} slow."
     return Finding("iteration_times", sentence, rows, SQL.strip(), notes)
 
 
@@ -94,14 +94,20 @@ def _sentence(rows: "pl.DataFrame") -> str:
         f"{n} ({of} +{duration(ns)})" for n, of, ns in slow.select("iteration", "more_of", "more_ns").head(4).rows()
     ]
     some = f"{len(slow)} slow: {', '.join(named)}{', …' if len(slow) > 4 else ''}" if len(slow) else "none slow"
-    median = rows.filter(rows["phase"] == "steady")["duration_ns"].median()
-    typical = f"{duration(float(str(median)))} in the median" if median is not None else "none of them steady"
+    median = _median(rows)
+    typical = f"{duration(median)} in the median" if median is not None else "none of them steady"
     times: list[int] = rows["duration_ns"].to_list()
     least, most = duration(min(times)), duration(max(times))
     return f"{plural(len(rows), 'iteration')}, {typical} ({least} to {most}), {some}."
 
 
-def _too_unlike(rows: "pl.DataFrame") -> bool:
-    """Whether nothing stands out although the steady ones differ by more than a quarter of their median."""
+def _median(rows: "pl.DataFrame") -> float | None:
+    """The median of the steady iterations of a process, whatever their types; None without any."""
     steady: list[int] = rows.filter(rows["phase"] == "steady")["duration_ns"].to_list()
+    return float(np.median(steady)) if steady else None
+
+
+def _too_unlike(rows: "pl.DataFrame") -> bool:
+    """Whether nothing stands out although the steady ones differ by more than a quarter, each beside its own median."""
+    steady: list[float] = rows.filter((rows["phase"] == "steady") & (rows["median_ns"] > 0))["ratio"].to_list()
     return bool(steady) and max(steady) > TOO_UNLIKE * min(steady) and not (rows["mark"] == "slow").any()

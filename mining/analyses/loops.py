@@ -60,7 +60,7 @@ def find(trace: Trace) -> Finding:
 
     `share` is of the device time of the iteration, `wait_share` the part of a loop's time in which the iteration waits
     for one of its operations to start. Times are of one pass. `positions` is the number of operations that are left of
-    those of the iteration when each loop is written once.
+    those of the iteration when each loop is written once. The sentence is about the first process.
     """
     rows = trace.sql(SQL)
     if not len(rows):
@@ -68,6 +68,7 @@ def find(trace: Trace) -> Finding:
     first = rows.row(0, named=True)
     loops = rows.filter((rows["kind"] == "loop") & (rows["process"] == first["process"]))
     size = plural(first["operations"], "operation")
+    size += f" (process {first['process']})" if rows["process"].n_unique() > 1 else ""
     if not len(loops):
         return Finding("loops", f"An iteration of {size} holds no repetition.", rows, SQL.strip())
     most = loops.sort("share", descending=True, maintain_order=True, nulls_last=True).row(0, named=True)

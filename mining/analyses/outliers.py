@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..finding import Finding
 from ..naming import short
-from ..slow import DEVIATIONS, JUDGED
+from ..slow import DEVIATIONS, JUDGED, ROBUST
 from ..variants import LEAST_RECURRING, RECURS
 from ..words import duration, plural
 
@@ -41,8 +41,8 @@ difference as (
         count(*) filter (kind = 'insertion') as insertions,
         count(*) filter (kind = 'deletion') as deletions,
         count(*) filter (kind = 'slow') as slow_operations,
-        arg_max(coalesce(label, expected), dt_ns * way) filter (kind <> 'rest') as most_of,
-        arg_max(dt_ns, dt_ns * way) filter (kind <> 'rest') as most_ns
+        arg_max(coalesce(label, expected), dt_ns * way order by number) filter (kind <> 'rest') as most_of,
+        arg_max(dt_ns, dt_ns * way order by number) filter (kind <> 'rest') as most_ns
     from (select *, sign(sum(dt_ns) over (partition by unit)) as way from edit)
     group by level, iteration
 ),
@@ -51,7 +51,7 @@ told as (
         scattered.*,
         difference.* exclude (level, iteration),
         slow_operations > 0 and time_ns > median_ns as stalled,
-        distance > 0 and distance - usual_distance > {DEVIATIONS} * 1.4826 * mad_distance
+        distance > 0 and distance - usual_distance > {DEVIATIONS} * {ROBUST} * mad_distance
             or alike < least(most_alike, greatest({LEAST_RECURRING}, ceil({RECURS} * iterations))) as unlike
     from scattered
     left join difference on difference.level = scattered.level and difference.iteration = scattered.iteration
@@ -90,9 +90,9 @@ def find(trace: Trace) -> Finding:
 
     `why`: 'slow' by the rule of `iteration_times`; 'slow operation' in a longer one where an operation takes at least 5
     times the median of its place, by 10 robust standard deviations of that place, and adds 5 of those of the
-    iterations' time, or 2 % of it; 'content'
-    where the operations differ from what the type agrees on by more edits than is usual (5 robust standard deviations
-    above the median, so by any where most are equal), or where hardly any other iteration has similar content.
+    iterations' time, or 2 % of it; 'content' where the operations differ from what the type agrees on by more edits
+    than is usual (5 robust standard deviations above the median, so by any where most are equal), or where hardly any
+    other iteration has similar content.
     `more_ns` is the time by which it is longer than the median of its type (of all, where its type has too few),
     `most_of` the operation that differs most in that direction, by `most_ns`; the table `edit` has all of them.
     """

@@ -1,7 +1,7 @@
 """Which copies recur, what do they cost an iteration, and how much of that is hidden behind other work?"""
 
 from ...store.trace import Trace
-from ..finding import Finding
+from ..finding import Finding, total
 from ..levels import MAIN
 from ..words import count, duration, percent, plural
 
@@ -49,7 +49,7 @@ select
     sum(end_ns - start_ns)::bigint as time_ns,
     sum(end_ns - start_ns) filter (inside.number is not null) / any_value(steps) as time_per_iteration_ns,
     sum(coalesce(exposed.ns, 0))::bigint as exposed_ns,
-    bytes * count(*) * 1e9 / nullif(sum(end_ns - start_ns), 0) as bytes_per_s
+    bytes::double * count(*) * 1e9 / nullif(sum(end_ns - start_ns), 0) as bytes_per_s
 from transfer
 left join inside using (number)
 left join exposed using (number)
@@ -69,12 +69,12 @@ def find(trace: Trace) -> Finding:
     rows = trace.sql(SQL)
     if not len(rows):
         return Finding("transfers", "Nothing is copied, as far as times can be trusted.", rows, SQL.strip())
-    time, exposed = int(rows["time_ns"].sum()), int(rows["exposed_ns"].sum())
+    copies, time, exposed = (total(rows, column) for column in ("copies", "time_ns", "exposed_ns"))
     first = rows.row(0, named=True)
     size = "of unknown size" if first["bytes"] is None else f"of {count(first['bytes'])} bytes"
     sentence = (
-        f"{plural(int(rows['copies'].sum()), 'copy operation')} take {duration(time)}, {percent(exposed, time)} of it "
-        f"with no kernel beside them; most by {count(first['copies'])} {first['kind']} {size}: "
-        f"{duration(first['time_ns'])}."
+        f"{plural(copies, 'copy operation')} {'takes' if copies == 1 else 'take'} {duration(time)}, "
+        f"{percent(exposed, time)} of it with no kernel beside them; most by {count(first['copies'])} {first['kind']} "
+        f"{size}: {duration(first['time_ns'])}."
     )
     return Finding("transfers", sentence, rows, SQL.strip())

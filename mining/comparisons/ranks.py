@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("iterations", "segments")
 TABLE = "rank_iteration"
 

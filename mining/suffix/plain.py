@@ -80,7 +80,7 @@ def _mix(symbols: Array, offset: Array, seed: int) -> Array:
 
 
 def count_unlike(xp: Any, enclosed: Array, bounds: Array, example: Array) -> int:
-    """Returns the number of places where a phrase differs from the phrase named as its example, in length or symbol."""
+    """Returns 0 if every phrase is like the phrase named as its example, else how many differences were counted."""
     unlike = 0
     for first, last, begin, owner, offset in _pieces(xp, bounds):
         examples = example[first:last]

@@ -3,8 +3,8 @@
 import json
 import sys
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,16 +105,19 @@ def command(
     tracelode mine before.json.gz after.json.gz --analysis differences
     """
     wanted = _wanted(traces, analyses, tables, symbols, format)
-    answers: list[Answer] = []
+    several = len(traces) - wanted.only_compares > 1
     errors: list[Error] = []
-    with tempfile.TemporaryDirectory(prefix="tracelode-") as folder, _counted(traces) as step:
-        for answer in _mined(traces, archive_path, wanted, Path(folder), errors):
-            answers.append(answer)
-            step()
-        if answers:
-            several = len(traces) - wanted.only_compares > 1
-            data = _documents(answers) if format == "json" else _rows(answers, several, format, output)
-            write_output(data, output)
+    with (
+        tempfile.TemporaryDirectory(prefix="tracelode-") as folder,
+        closing(_mined(traces, archive_path, wanted, Path(folder), errors)) as answers,
+        _counted(traces) as step,
+    ):
+        pieces = _shown(answers, several, format, output, step)
+        if output is None and not sys.stdout.isatty():
+            for piece in pieces:  # not all of them in memory
+                write_output(piece, output)
+        elif whole := list(pieces):  # in one, under no progress bar
+            write_output(b"".join(whole), output)
     _judge(errors, len(traces))
 
 
@@ -137,29 +140,32 @@ def _wanted(
 
 def _mined(
     traces: tuple[str, ...], archive_path: Path, wanted: Wanted, folder: Path, errors: list["Error"]
-) -> Iterator[Answer]:
+) -> Generator[Answer]:
     """The answers about each trace, in order; what cannot be read is added to the errors, and said if others follow."""
     from ...mining.mine import Scratch
     from ...store.errors import Error
 
     scratch = Scratch(folder) if wanted.options else None
     base: tuple[Trace, Keeper] | None = None
-    for at, name in enumerate(traces):
-        try:
-            trace, archive = open_trace(name, archive_path)
-            side = (trace, archive) if scratch is None else (scratch.bare(trace), scratch)
-            answer = _answer(side, base, wanted)
-            if scratch is None and answer.trace.files != trace.files:
-                _renew(archive)
-        except Error as error:
-            errors.append(error)
-            _say(error, len(traces))
-            if at == 0 and wanted.comparisons:
-                return  # there is nothing to compare the others with
-            continue
-        if at > 0 or not wanted.only_compares:
-            yield answer
-        base = base or side
+    changed: dict[Path, Archive] = {}
+    try:
+        for at, name in enumerate(traces):
+            try:
+                trace, archive = open_trace(name, archive_path)
+                side = (trace, archive) if scratch is None else (scratch.bare(trace), scratch)
+                with _noted(trace, archive, changed):
+                    answer = _answer(side, base, wanted)
+            except Error as error:
+                if at == 0 and wanted.comparisons:
+                    raise  # there is nothing to compare the others with
+                errors.append(error)
+                _say(error, len(traces))
+                continue
+            if at > 0 or not wanted.only_compares:
+                yield answer
+            base = base or side
+    finally:
+        _renew(changed, errors, len(traces))
 
 
 def _answer(side: "tuple[Trace, Keeper]", base: "tuple[Trace, Keeper] | None", wanted: Wanted) -> Answer:
@@ -197,73 +203,107 @@ def _made_by(trace: "Trace", analysis: str) -> list[str]:
     return [name for name, path in trace.files.items() if path.parent.parent.name.partition("@")[0] == analysis]
 
 
-def _renew(archive: "Archive") -> None:
-    """Shows the new tables to SQL clients, where the archive has a catalogue for them."""
-    if (archive.path / "catalog.duckdb").is_file():
-        archive.catalogue()
+@contextmanager
+def _noted(trace: "Trace", archive: "Archive", changed: "dict[Path, Archive]") -> Generator[None]:
+    """Notes the archive if it has other tables of the trace afterwards, whether all went well or not."""
+    try:
+        yield
+    finally:
+        if archive.open(trace.id).files != trace.files:
+            changed[archive.path] = archive
 
 
-def _rows(answers: list[Answer], several: bool, format: str, output: Path | None) -> bytes:
-    """The answers as text, or as the rows of one analysis or table."""
+def _renew(changed: "Mapping[Path, Archive]", errors: list["Error"], count: int) -> None:
+    """Shows the new tables to SQL clients, where the archive has a catalogue for them: it lists all traces, so once."""
+    from ...store.errors import Error
+
+    for archive in changed.values():
+        try:
+            if (archive.path / "catalog.duckdb").is_file():
+                archive.catalogue()
+        except Error as error:
+            errors.append(error)
+            _say(error, count)
+
+
+def _shown(
+    answers: Iterator[Answer], several: bool, format: str, output: Path | None, step: Callable[[], None]
+) -> Iterator[bytes]:
+    """The answers as they are written: text and JSON as each is there, the rows of one table in the end."""
     import polars as pl
 
     from ..rows import render
 
-    if format != "table":
-        parts: list[pl.DataFrame] = []
-        for answer in answers:
-            found = [*(finding.rows for finding in answer.findings), *answer.tables.values()]
-            if len(found) != 1:
-                there = ", ".join(answer.tables) or "none"
-                raise click.UsageError(f"--format {format} holds one table: name it with --table (there are: {there})")
-            owner = pl.Series("trace_id", [answer.trace.id] * len(found[0]), pl.String)
-            parts.append(found[0].insert_column(0, owner) if several else found[0])
-        return render(pl.concat(parts), format)
+    parts: list[pl.DataFrame] = []
+    for at, answer in enumerate(answers):
+        if format == "table":
+            yield (b"\n" if at else b"") + _text(answer, several, output)
+        elif format == "json":
+            yield _document(answer)
+        else:
+            parts.append(_part(answer, several, format))
+        step()
+    if parts:
+        yield render(pl.concat(parts), format)
+
+
+def _text(answer: Answer, several: bool, output: Path | None) -> bytes:
+    """An answer for a reader: sentences and tables."""
+    from ..rows import render
+    from ..text import clean
+
     width = width_of(output)
-    pieces: list[bytes] = []
-    for answer in answers:
-        heading = f"{answer.trace.source}\n\n" if several else ""
-        blocks = [
-            "\n".join([one.sentence, *one.notes, ""]).encode() + render(one.rows, format, width=width)
-            for one in answer.findings
-        ]
-        blocks += [render(table, format, width=width) for table in answer.tables.values()]
-        blocks = blocks or [b"no kernel, copy or fill: nothing to mine\n"]
-        pieces.append(heading.encode("utf-8", "replace") + b"\n".join(blocks))
-    return b"\n".join(pieces)
+    blocks = [
+        "".join(f"{clean(line)}\n" for line in (one.sentence, *one.notes)).encode()
+        + render(one.rows, "table", width=width)
+        for one in answer.findings
+    ]
+    blocks += [render(table, "table", width=width) for table in answer.tables.values()]
+    blocks = blocks or [b"no kernel, copy or fill: nothing to mine\n"]
+    heading = f"{clean(answer.trace.source)}\n\n" if several else ""
+    return heading.encode() + b"\n".join(blocks)
 
 
-def _documents(answers: list[Answer]) -> bytes:
-    """A JSON document a line for each trace."""
+def _part(answer: Answer, several: bool, format: str) -> "pl.DataFrame":
+    """An answer as the rows of one analysis or table, of several traces with the trace's id before them."""
+    import polars as pl
+
+    found = [*(finding.rows for finding in answer.findings), *answer.tables.values()]
+    if len(found) != 1:
+        there = ", ".join(answer.tables) or "none"
+        raise click.UsageError(f"--format {format} holds one table: name it with --table (there are: {there})")
+    owner = pl.Series("trace_id", [answer.trace.id] * len(found[0]), pl.String)
+    return found[0].insert_column(0, owner) if several else found[0]
+
+
+def _document(answer: Answer) -> bytes:
+    """An answer as a JSON document on a line."""
     from ...store.version import VERSION
     from ..rows import finite
 
-    lines: list[str] = []
-    for answer in answers:
-        trace = answer.trace
-        document: dict[str, Any] = {
-            "schema": "tracelode.mine/1",
-            "tool": VERSION,
-            "trace_id": trace.id,
-            "data": {name: finite(rows.to_dicts()) for name, rows in answer.tables.items()},
-            "findings": [
-                {
-                    "name": one.name,
-                    "sentence": one.sentence,
-                    "rows": finite(one.rows.to_dicts()),
-                    "sql": one.sql,
-                    "notes": list(one.notes),
-                }
-                for one in answer.findings
-            ],
-            "notes": [{"kind": note.kind, "count": note.count, "meaning": note.meaning} for note in trace.notes],
-        }
-        lines.append(json.dumps(document, ensure_ascii=False) + "\n")
-    return "".join(lines).encode("utf-8", "replace")
+    trace = answer.trace
+    document: dict[str, Any] = {
+        "schema": "tracelode.mine/1",
+        "tool": VERSION,
+        "trace_id": trace.id,
+        "data": {name: finite(rows.to_dicts()) for name, rows in answer.tables.items()},
+        "findings": [
+            {
+                "name": one.name,
+                "sentence": one.sentence,
+                "rows": finite(one.rows.to_dicts()),
+                "sql": one.sql,
+                "notes": list(one.notes),
+            }
+            for one in answer.findings
+        ],
+        "notes": [{"kind": note.kind, "count": note.count, "meaning": note.meaning} for note in trace.notes],
+    }
+    return (json.dumps(document, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 @contextmanager
-def _counted(traces: tuple[str, ...]) -> Generator[Any]:
+def _counted(traces: tuple[str, ...]) -> Generator[Callable[[], None]]:
     """Shows on a terminal how many of several traces are done; gives what is to be called for each."""
     if len(traces) < 2 or not sys.stderr.isatty():
         yield lambda: None

@@ -188,6 +188,25 @@ def test_an_encrypted_member_is_refused_in_words(tmp_path: Path) -> None:
     assert content(open_file(member_of(path, "y.json"))) == trace()
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "fault"),
+    [
+        (6, 64, "a.zip: cannot be unpacked: zip file version 6.4"),  # told when the archive is opened
+        (8, 1 << 5, r"a.zip!/x.json: cannot be unpacked: compressed patched data \(flag bit 5\)"),
+        (8, 1 << 6, r"a.zip!/x.json: cannot be unpacked: strong encryption \(flag bit 6\)"),
+        (10, 98, r"a.zip!/x.json: cannot be unpacked: That compression method is not supported"),
+    ],
+)
+def test_a_form_of_zip_that_is_not_known_is_refused_with_the_advice_to_unpack(
+    tmp_path: Path, place: int, value: int, fault: str
+) -> None:
+    data = bytearray(zipped(("x.json", trace())))
+    data[data.find(b"PK\x01\x02") + place] = value
+    with pytest.raises(UnreadableFile, match=fault) as caught:
+        open_file(write(tmp_path / "a.zip", bytes(data)))
+    assert caught.value.hint == "unpack the archive and give the trace file"
+
+
 @pytest.mark.parametrize("suffix", [*PACKED, "zip"])
 def test_any_cut_or_changed_byte_gives_an_error_or_a_damage_never_more(tmp_path: Path, suffix: str) -> None:
     whole = zipped(*FILES.items()) if suffix == "zip" else PACKED[suffix](tar(FILES))

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.quality_absent import SINGLE
 from tracelode.collect.ingest import read
 from tracelode.mining.iterations import Level, levels, main_level
 from tracelode.mining.mine import mine
@@ -87,3 +88,17 @@ def test_kernels_without_launch_in_between_leave_the_period_at_62(corpus: Path, 
     assert found.filter(pl.col("period") == 62)["device"].unique().sort().to_list() == [0, 1]
     main = trace.level.filter(pl.col("kind") == "iteration").sort("coverage", "count").collect()
     assert set(main.group_by("device").last()["period"]) == {62}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_what_holds_a_single_pass_has_no_iterations(corpus: Path, tmp_path: Path, name: str) -> None:
+    archive = Archive(tmp_path / "archive")
+    told: list[float] = []
+    for path in sorted((corpus / name).iterdir()):
+        for one in sequences(read(path, archive)[0]):
+            found = levels(one.symbols, one.start_ns, one.end_ns, one.launch_ns)
+            told += [level.confidence for level in found if level.kind == "iteration"]
+    if name == "kineto/tracelens-vllm-piecewise-capture":  # the host waits before each layer that it captures
+        assert max(told, default=0) < 0.3
+    else:
+        assert told == []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from data.generator.planted import Planted, Serving, Training, label, plant, plant_ranks
 from data.generator.planted_edits import edited, swapped
+from data.generator.planted_times import LATENCY_NS, LAUNCH_NS, TURNOVER_NS, timeline
 from data.generator.planted_trace import main
 from tests.collect.reading import read
 from tracelode.collect.readers import kineto
@@ -123,8 +124,44 @@ def test_streams_run_in_order_and_nothing_before_its_launch() -> None:
     assert bool((planted.start_ns > planted.launch_ns).all())
     assert bool((np.diff(planted.launch_ns) > 0).all())
     compute = planted.stream == 7
-    assert bool((planted.start_ns[compute][1:] >= planted.end_ns[compute][:-1]).all())
+    for one in (compute, ~compute):
+        assert bool((planted.start_ns[one][1:] >= planted.end_ns[one][:-1]).all())
     assert set(map(label, set(planted.symbols[~compute].tolist()))) == {"backward_28"}
+
+
+def test_a_slow_all_reduce_keeps_the_next_waiting_and_the_compute_stream_at_the_join() -> None:
+    duration = np.array([10_000, 100_000, 10_000, 5_000, 10_000, 5_000, 10_000])
+    reduces = np.array([False, True, False, True, False, True, False])
+    joins = np.arange(7) == 5
+    told = timeline(duration, np.array([0]), reduces, joins, np.zeros(7, np.bool_))
+    assert (told.start_ns - told.launch_ns[0]).tolist() == [
+        5_000, 15_900, 15_900, 116_800, 26_800, 122_700, 128_600,
+    ]  # fmt: skip
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60_000), st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=40),
+    st.sets(st.integers(1, 39)),
+)
+def test_operations_start_when_launched_and_when_those_before_them_on_their_streams_are_done(
+    rows: list[tuple[int, bool, bool, bool]], cuts: set[int]
+) -> None:
+    duration = np.array([row[0] for row in rows])
+    reduces, replayed = np.array([row[1] for row in rows]), np.array([row[3] for row in rows])
+    joins = reduces & np.array([row[2] for row in rows])
+    first = np.array([0, *sorted(cut for cut in cuts if cut < len(rows))])
+    told = timeline(duration, first, reduces, joins, replayed)
+    for begin, stop in zip(first.tolist(), [*first[1:].tolist(), len(rows)], strict=True):
+        launch, compute, reduced = 0, 0, 0
+        starts: list[int] = []
+        for at in range(begin, stop):
+            launch += 0 if replayed[at] or at == begin else LAUNCH_NS
+            start = max(launch + LATENCY_NS, compute, reduced if reduces[at] else 0)
+            done = start + int(duration[at]) + TURNOVER_NS
+            reduced = done if reduces[at] else reduced
+            compute = done if joins[at] or not reduces[at] else compute
+            starts.append(start)
+        assert (told.start_ns[begin:stop] - told.launch_ns[begin]).tolist() == starts
 
 
 def test_a_replayed_graph_has_one_launch_and_a_node_for_each_operation() -> None:

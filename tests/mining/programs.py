@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from tests.building import build
-from tracelode.store import Archive, Trace
+from tracelode.store import TABLES, Archive, Trace
 
 PACE_NS, KERNEL_NS, WAIT_NS = 1_000, 600, 5_000
 STEP = ["read", *["project_gemm", "gelu_kernel", "output_gemm"] * 4, "loss", *["back_gemm", "grad"] * 5, "adam"]
@@ -30,6 +31,29 @@ def train(
             calls.append({"start_ns": now - 900, "end_ns": now - 800, "correlation": number + 1})
             now += PACE_NS - KERNEL_NS + duration
     return build(folder, kernel=kernels, api=calls, **tables)
+
+
+LEVEL = {
+    "sequence": 0, "period": 2, "kind": "iteration", "count": 1, "first": 0, "last": 9, "coverage": 1.0,
+    "confidence": 1.0, "phase_confidence": 1.0,
+}  # fmt: skip
+ITERATION = {"sequence": 0, "first": 0, "last": 1, "operations": 2, "start_ns": 0, "from_ns": 0}
+UNIT = {"sequence": 0, "first": 0, "last": 1, "distance": 0, "time_ns": 0}
+
+
+def timed(folder: Path, *processes: Sequence[tuple[int, int, str]]) -> Trace:
+    """A trace of processes with iterations of those times, types and phases, as if mined."""
+    trace, archive = build(folder, kernel=[{"start_ns": 0, "end_ns": 1}])
+    rows: dict[str, list[dict[str, Any]]] = {"level": [], "iteration": [], "unit": [], "segment": []}
+    for level, iterations in enumerate(processes):
+        key = {"process": level + 1, "level": level}
+        rows["level"].append(LEVEL | key)
+        for number, (time, kind, phase) in enumerate(iterations):
+            one = key | {"iteration": number}
+            rows["iteration"].append(ITERATION | one | {"end_ns": time, "phase": phase})
+            rows["unit"].append(UNIT | one | {"unit": len(rows["unit"]), "type": kind})
+    tables = {name: pa.Table.from_pylist(part, schema=TABLES[name].schema) for name, part in rows.items()}
+    return archive.put_derived(trace, "made", 1, tables)
 
 
 def expanded(trace: Trace) -> dict[int, list[int]]:

@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,24 @@ def test_results_are_made_once_and_again_when_what_they_need_has_a_new_version(
     assert _written(archive) == first
     iterations = load("analysis", "iterations")
     monkeypatch.setattr(iterations, "VERSION", iterations.VERSION + 1)
-    assert version("patterns") == before + 1
+    assert version("patterns") > before
     mine(trace, archive, "patterns")
     again = _written(archive)
     assert {name: again[name] for name in first} == first
-    assert f"patterns@{before + 1}/pattern.parquet" in again
+    assert f"patterns@{version('patterns')}/pattern.parquet" in again
+
+
+def test_results_of_other_versions_are_never_taken_for_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [load("analysis", name) for name in ("iterations", "hierarchy", "edits")]
+    numbers: dict[tuple[int, ...], int] = {}
+    for versions in itertools.product(range(1, 6), repeat=3):
+        for part, number in zip(parts, versions, strict=True):
+            monkeypatch.setattr(part, "VERSION", number)
+        numbers[versions] = version("edits")
+    assert len(set(numbers.values())) == 5**3
+    for versions, number in numbers.items():
+        risen = [tuple(v + (at == place) for at, v in enumerate(versions)) for place in range(3)]
+        assert all(numbers[one] > number for one in risen if one in numbers)
 
 
 def test_other_options_leave_the_archive_alone(tmp_path: Path) -> None:
@@ -58,6 +72,7 @@ def test_other_options_leave_the_archive_alone(tmp_path: Path) -> None:
     assert find(other, scratch, "repeats", symbols="name").rows.equals(other.sql(find(other, scratch, "repeats").sql))
     assert _written(archive) == written
     assert archive.open(trace.id).member.collect()["symbol"].n_unique() == 10
+    assert scratch.bare(usual).files == scratch.open(trace.id).files  # a trace that is given again is mined already
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +91,19 @@ def test_comparisons_with_several_bases_stand_beside_each_other(ranks: tuple[Arc
     bases = archive.open(two.id).sql("select base, count(*) > 0 from pattern_diff group by base order by base").rows()
     assert bases == sorted([(one.id, True), (two.id, True)])
     assert not archive.open(one.id).has("pattern_diff")
+
+
+def test_comparisons_in_a_scratch_stand_beside_each_other_too(
+    ranks: tuple[Archive, Trace, Trace], tmp_path: Path
+) -> None:
+    archive, *traces = ranks
+    scratch = Scratch(tmp_path / "scratch")
+    one, two = ((scratch.bare(trace), scratch) for trace in traces)
+    for base in (two, one):
+        compare(base, two, "differences", symbols="grid")
+    bases = scratch.open(traces[1].id).sql("select distinct base from pattern_diff order by base").rows()
+    assert bases == sorted((trace.id,) for trace in traces)
+    assert not archive.open(traces[0].id).has("pattern_diff")
 
 
 def test_a_comparison_is_made_once(ranks: tuple[Archive, Trace, Trace]) -> None:

@@ -6,7 +6,6 @@ import pytest
 from tracelode.mining.cadence_level import Level, same_symbol
 from tracelode.mining.iterations import levels
 from tracelode.mining.passes import one_pass
-from tracelode.mining.phase import Times
 
 LAYER = np.arange(20)
 HEAD, TAIL = np.arange(100, 112), np.arange(200, 205)
@@ -16,7 +15,7 @@ PASS = np.concatenate([HEAD, np.tile(LAYER, 24), TAIL])
 def _level(symbols: np.ndarray, first: int, count: int, period: int = 20) -> Level:
     begin = first + period * np.arange(count)
     return replace(
-        same_symbol(Times(np.arange(2), np.arange(2))), period=period, count=count, begin=begin, stop=begin + period,
+        same_symbol(2), period=period, count=count, begin=begin, stop=begin + period,
         first=first, last=first + period * count - 1, phase_confidence=0.3, phase_evidence="device waits",
     )  # fmt: skip
 

@@ -49,6 +49,12 @@ def test_the_rank_that_communicates_less_in_the_same_time_is_slower() -> None:
     assert (share < 0, sure) == (True, True)
 
 
+def test_a_rank_that_only_communicates_waits_for_the_one_that_works() -> None:
+    found = match(_rank([100] * 4, communication=100), _rank([100] * 4, communication=60))
+    assert found is not None
+    assert slower(found) == (40.0, True)
+
+
 def test_a_little_more_is_chance() -> None:
     found = match(_rank(TIMES, communication=110), _rank(TIMES, communication=100))
     assert found is not None

@@ -50,3 +50,10 @@ def test_a_run_goes_on_into_a_part_of_its_body() -> None:
 
 def test_too_short_a_text_has_none() -> None:
     assert _found([]) == _found([1]) == _found([1, 2]) == []
+
+
+def test_long_stretches_of_one_symbol_cost_no_more_than_other_texts() -> None:
+    # Each place of the first stretch is compared with the second one, and no run comes of it: symbol by symbol these
+    # would be 10¹¹ steps.
+    size = 500_000
+    assert _found([0] * size + [1] + [0] * size + [2]) == [(0, size, 1), (size + 1, 2 * size + 1, 1)]

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,22 @@ def test_a_hundred_thousand_different_operations_have_as_many_symbols(tmp_path: 
     (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
     assert sequence.symbols.tolist() == list(range(count))
     assert sequence.labels == [f"kernel {at}" for at in range(count)]
+
+
+def test_a_file_in_place_of_another_is_read_though_it_is_as_old(tmp_path: Path) -> None:
+    one, other = (build(tmp_path / name, kernel=[_kernel(10, name)])[0] for name in ("a", "b"))
+    assert [_words(sequence) for sequence in sequences(one)] == [["a"]]
+    file, replacement = one.files["kernel"], other.files["kernel"]
+    os.utime(replacement, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    replacement.replace(file)
+    assert [_words(sequence) for sequence in sequences(one)] == [["b"]]
+
+
+def test_a_number_as_large_as_32_bits_hold_is_told_apart_where_another_is_not_known(tmp_path: Path) -> None:
+    grids = [("a", 0), ("b", 2**31 - 1), ("a", None)]
+    kernels = [_kernel(10 * at, name, grid_x=grid) for at, (name, grid) in enumerate(grids)]
+    (sequence,) = sequences(build(tmp_path, kernel=kernels)[0])
+    assert sequence.symbols.tolist() == [0, 1, 2]
 
 
 def test_numbers_that_one_integer_cannot_hold_together_are_told_apart(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """What an oracle and a trace both say of a file: rows of kernels, copies, fills and calls, as sorted tuples.
 
-An oracle is a module named after a format with `read(path) -> Rows`: slow, obvious, standard library only. It raises
-whatever it likes for a file that is damaged or says something that cannot be: then a reader must refuse the file or
-leave a note. `Odd` is for what is neither damaged nor usual: readers may make of it what they can.
+An oracle is a module named after a format with `read(path) -> Rows`: slow, obvious, of the standard library only, but
+for Arrow where the files are Arrow's own. It raises whatever it likes for a file that is damaged or says something that
+cannot be: then a reader must refuse the file or leave a note. `Odd` is for what is neither damaged nor usual: readers
+may make of it what they can.
 """
 
 import bz2

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tracelode.collect.ingest import read
+from tracelode.collect.readers import memory_snapshot
 from tracelode.store import Archive, Trace, UnreadableFile
 
 FRAMES = [{"name": "forward", "filename": "model.py", "line": 7}]
@@ -76,6 +77,19 @@ def test_numbers_that_cannot_be_are_left_out_and_counted(tmp_path: Path) -> None
     assert [(note.kind, note.count) for note in trace.notes] == [("out-of-range", 2)]
 
 
+def test_the_size_that_a_block_takes_up_is_told_beside_what_is_known_of_it(tmp_path: Path) -> None:
+    said: list[dict[str, Any]] = [{}, {"user_metadata": "step 1"}, {"user_metadata": "x" * 1_000_000}]
+    history = [_event("alloc", 100 * at, 5, 3, **more) for at, more in enumerate(said)]
+    blocks = [{"address": 100 * at, "size": 8, "state": "active_allocated"} for at in range(3)]
+    segment = {"device": 0, "address": 0, "total_size": 300, "blocks": blocks}
+    trace = _read(tmp_path, pickle.dumps({"segments": [segment], "device_traces": [history]}))
+    assert trace.sql("select bytes, args from allocation where kind = 'tensor' order by address").rows() == [
+        (5, '{"stream": 0, "block_size": 8}'),
+        (5, '{"stream": 0, "user_metadata": "step 1", "block_size": 8}'),
+        (5, '"too much to write"'),
+    ]
+
+
 class _Runs:
     """What an attacker would pickle: loading it would run a command."""
 
@@ -117,6 +131,22 @@ def test_one_object_named_often_or_within_itself_fills_no_memory(tmp_path: Path)
     assert stack.split("\n") == ["a list a list:a int"] * 1_000
     assert args == '"too much to write"'
     assert trace.facts.labels == {"more": '"too much to write"'}
+
+
+@pytest.mark.parametrize("place", ["stacks", "others", "labels"])
+def test_texts_that_are_all_within_bounds_cannot_fill_the_memory_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr(memory_snapshot, "RATIO_FROM", 1 << 20)
+    word = "x" * 10_000
+    frames = [{"name": word, "filename": "f", "line": 1}] * 1_000
+    long = [word] * 90
+    history = [_event("alloc", at, 2, 3, frames=frames) for at in range(5)] if place == "stacks" else []
+    history += [{"action": "odd", "what": long}] * 40 if place == "others" else []
+    more = {f"label {at}": long for at in range(40)} if place == "labels" else {}
+    with pytest.raises(UnreadableFile, match=r"snapshot\.pickle: grows more than 1000 times when written out"):
+        _read(tmp_path, pickle.dumps({"segments": [], "device_traces": [history], **more}))
+    assert list(tmp_path.glob("archive/traces/*")) == []
 
 
 def test_damaged_pickles_are_refused_in_words(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+from tests.building import build
 from tests.mining.programs import STEP, train
 from tracelode.mining.mine import find
 
@@ -26,3 +27,11 @@ def test_without_iterations_there_is_nothing_to_fold(tmp_path: Path) -> None:
     found = find(*train(tmp_path, [f"kernel_{number}" for number in range(30)]), "loops")
     assert found.sentence == "No iterations were found in this trace."
     assert len(found.rows) == 0
+
+
+def test_of_several_processes_the_sentence_says_which_it_is_about(tmp_path: Path) -> None:
+    times = [{"start_ns": 10 * at, "end_ns": 10 * at + 4, "name": name} for at, name in enumerate(STEP * 12)]
+    kernels = [{"process": process} | one for process in (3, 4) for one in times]
+    found = find(*build(tmp_path, kernel=kernels), "loops")
+    assert found.sentence.startswith("An iteration of 25 operations (process 3) folds into 8 positions;")
+    assert found.rows["process"].unique().sort().to_list() == [3, 4]

@@ -42,6 +42,12 @@ def test_content_that_always_varies_does_not_stand_out(tmp_path: Path) -> None:
     assert len(found.rows) == 0
 
 
+def test_of_operations_that_differ_alike_the_first_is_named(tmp_path: Path) -> None:
+    longer = {4 * SIZE + at: 60 * KERNEL_NS for at in range(1, 13)}
+    found = find(*train(tmp_path, *[STEP] * 20, longer=longer), "outliers")
+    assert found.rows.select("iteration", "most_of", "slow_operations").rows() == [(4, "project_gemm", 12)]
+
+
 def test_planted_anomalies_are_found_and_nothing_else() -> None:
     told = row(2e-4, [0], 60)
     assert (told["consensus exact"], told["loops found"], told["others found"]) == ("1 of 1", "5 of 5", 0)

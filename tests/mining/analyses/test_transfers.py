@@ -46,6 +46,19 @@ def test_without_iterations_there_are_no_numbers_per_iteration(tmp_path: Path) -
     ]
 
 
+def test_sizes_whose_sum_no_integer_holds_are_no_fault(tmp_path: Path) -> None:
+    copies = [{"start_ns": 10 * at, "end_ns": 10 * at + 1, "bytes": 2**62} for at in range(4)]
+    (row,) = find(*build(tmp_path, copy=copies), "transfers").rows.to_dicts()
+    assert (row["copies"], row["bytes"], row["bytes_per_s"]) == (4, 2**62, 2.0**62 * 1e9)
+
+
+def test_one_copy_of_unknown_size_is_told_as_such(tmp_path: Path) -> None:
+    found = find(*build(tmp_path, copy=[{"start_ns": 1, "end_ns": 3}]), "transfers")
+    assert found.sentence == (
+        "1 copy operation takes 2 ns, 100.0 % of it with no kernel beside them; most by 1 HtoD of unknown size: 2 ns."
+    )
+
+
 def test_a_trace_whose_copies_were_not_recorded_says_so(tmp_path: Path) -> None:
     kernels = [{"start_ns": 10 * at, "end_ns": 10 * at + 5, "name": "a"} for at in range(3)]
     with pytest.raises(NotCollected):

@@ -109,6 +109,15 @@ def test_the_finding_says_how_much_and_what_matters_most(tmp_path: Path) -> None
     assert kept.sql(found.sql).equals(found.rows)
 
 
+def test_there_is_no_percentage_of_no_time(tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    base, other = _trace(tmp_path / "base", 1, ["a"], {"a": 0}), _trace(folder, 1, ["a"])
+    kept = Archive(folder / "archive").put_derived(other, "differences", 1, compare(base, other))
+    assert find(base, kept).sentence == (
+        "An iteration takes 10 ns instead of 0 ns; the largest difference, +10 ns, is a, slower."
+    )
+
+
 @settings(deadline=None, max_examples=200)
 @given(OPERATIONS, OPERATIONS, st.integers(1, 5), st.integers(1, 5), st.integers(0, 3000), st.integers(0, 3000))
 def test_operations_and_gaps_add_up_to_the_difference_exactly(

@@ -3,7 +3,6 @@
 import ctypes
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,8 @@ __all__ = ["compiled_steps"]
 NUMBERS = {np.int32: ctypes.c_int32, np.int64: ctypes.c_int64, np.uint32: ctypes.c_uint32, np.uint64: ctypes.c_uint64}
 
 
-@cache
 def compiled_steps(folder: Path) -> Steps:
-    """Returns the steps as kernels on arrays of NumPy; skips the test where there is no g++."""
+    """Returns the steps as kernels on arrays of NumPy, compiled in a folder; skips the test where there is no g++."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++ to compile the kernels with")

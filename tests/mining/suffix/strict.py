@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FUNCTIONS", "METHODS", "StrictArray", "on_host", "strict"]
+__all__ = ["FUNCTIONS", "METHODS", "TYPES", "StrictArray", "on_host", "strict", "to_device"]
 
 Scalar = int | np.integer | np.bool_
 FUNCTIONS = (

@@ -114,4 +114,4 @@ def test_the_stated_peak_is_that_of_the_arrays():
     text = text_of("periodic with edits", 100_000)
     structure = build(text, engine="array")
     assert structure.engine == "array"
-    assert 12 * text.size < structure.peak_bytes < 130 * text.size
+    assert 12 * text.size < structure.peak_bytes < 50 * text.size

@@ -1,5 +1,3 @@
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -8,9 +6,8 @@ from tests.mining.suffix.strict import FUNCTIONS, METHODS, TYPES, strict, to_dev
 NUMBERS = to_device(np.array([3, 1, 2], np.int32))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="the extra [gpu] is not installed")
 def test_all_it_offers_is_in_cupy():
-    cupy = pytest.importorskip("cupy")
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     assert all(hasattr(cupy, name) for name in (*FUNCTIONS, *TYPES))
     assert all(hasattr(cupy.ndarray, name) for name in METHODS)
 

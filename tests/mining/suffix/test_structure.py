@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from suffix_trees.STree import STree
 
 import tracelode.mining.suffix as suffix
+from tests.mining.suffix.texts import fibonacci
 from tracelode.mining.suffix import Intervals, build, non_overlapping
 
 Repeat = tuple[tuple[int, ...], int, bool]  # positions, length, left diverse
@@ -22,13 +23,6 @@ texts = st.one_of(st.lists(st.integers(0, 2), max_size=60), st.lists(st.integers
 
 def array(text: Sequence[int] | str) -> npt.NDArray[np.int32]:
     return np.array([ord(letter) for letter in text] if isinstance(text, str) else text, dtype=np.int32)
-
-
-def fibonacci(size: int) -> list[int]:
-    shorter, longer = [0], [0, 1]
-    while len(longer) < size:
-        shorter, longer = longer, longer + shorter
-    return longer[:size]
 
 
 def random_text(seed: int) -> list[int]:

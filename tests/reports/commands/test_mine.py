@@ -88,6 +88,13 @@ def test_other_symbols_give_other_results_and_are_not_kept() -> None:
     assert again.equals(usual)
 
 
+def test_a_trace_given_twice_is_mined_once_and_shown_twice() -> None:
+    arguments = ("--table", "level", "--symbols", "name", "--format", "csv")
+    once = pl.read_csv(io.BytesIO(_ok(RANK0, *arguments)))
+    twice = pl.read_csv(io.BytesIO(_ok(RANK0, RANK0, *arguments)))
+    assert twice.drop("trace_id").equals(pl.concat([once, once]))
+
+
 def test_the_encodings_offered_are_those_there_are() -> None:
     assert mine.ENCODINGS == ENCODINGS
 
@@ -133,6 +140,69 @@ def test_a_trace_that_cannot_be_read_does_not_stop_the_others(
     assert "broken.json" in err
     assert err.splitlines()[-2:] == ["error: 1 of 2 not mined", "hint: the errors above say why"]
     assert out.startswith("trace_id,level,")
+
+
+def test_without_a_base_nothing_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("no trace")
+    assert _refused(monkeypatch, str(broken), RANK0, RANK1, "--analysis", "differences") == 5
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {broken}: not a trace")
+    assert "of 3" not in err
+
+
+def test_text_of_strangers_commands_no_terminal_and_makes_no_line(tmp_path: Path) -> None:
+    name = "a\x1b[2J\nFine\u202e"
+    files = [tmp_path / f"{at}\x1b[1m.json" for at in range(2)]
+    for at, file in enumerate(files):
+        event = {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1, "dur": 2 + at}
+        file.write_text(json.dumps({"deviceProperties": [], "traceEvents": [event]}))
+    arguments = tuple(map(str, files))
+    for text in (_ok(*arguments, "--table", "level"), _ok(*arguments, "--analysis", "differences")):
+        assert not set(text.decode()) & {"\x1b", "\u202e"}
+        assert "\nFine" not in text.decode()
+    (line,) = _ok(*arguments, "--analysis", "differences", "--format", "json").splitlines()
+    assert name in json.loads(line)["findings"][0]["sentence"]
+
+
+def test_text_and_json_of_a_trace_are_written_before_the_next_one_is_mined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mined: list[int] = []
+    write = mine.write_output
+
+    def spy(data: bytes, output: Path | None) -> None:
+        mined.append(len(list(tmp_path.glob("tracelode/*/derived/segments@*/*"))))
+        write(data, output)
+
+    monkeypatch.setattr(mine, "write_output", spy)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    together = _ok(RANK0, RANK1, "--analysis", "states")
+    assert mined == [1, 2]
+    _ok(RANK0, RANK1, "--analysis", "states", "-o", str(tmp_path / "states"))
+    assert (tmp_path / "states").read_bytes() == together
+    assert len(mined) == 3
+
+
+def test_the_catalogue_of_an_archive_is_made_anew_once_for_all_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = str(tmp_path / "archive")
+    assert CliRunner().invoke(tracelode, ["ingest", RANK0, RANK1, "--archive", archive]).exit_code == 0
+    ids = [manifest.id[:12] for manifest in Archive(archive).manifests()]
+    made: list[Path] = []
+    catalogue = Archive.catalogue
+    monkeypatch.setattr(Archive, "catalogue", lambda self: made.append(catalogue(self)))
+    _ok(*ids, "--archive", archive, "--analysis", "states")
+    assert made == [tmp_path / "archive" / "catalog.duckdb"]
+    _ok(*ids, "--archive", archive, "--analysis", "states")
+    assert len(made) == 1
+    # What was derived before the fault is shown as well.
+    assert _run(*ids, "--archive", archive, "--analysis", "patterns", "--format", "csv").exit_code == 2
+    assert len(made) == 2
 
 
 def test_mined_tables_are_in_the_catalogue_of_an_archive(tmp_path: Path) -> None:
