@@ -6,7 +6,9 @@ import pytest
 
 from tests.browser.conftest import Open, Opened
 from tests.browser.hostile import HOSTILE, INVISIBLE
-from tracelode.reports import charts
+from tracelode.reports.charts.bars import pareto, pattern_bars
+from tracelode.reports.charts.gaps import gap_histogram
+from tracelode.reports.charts.iterations import iteration_series
 from tracelode.reports.report import Chart, Column, Lane, Overlay, Report, Section, Table, Text, Timeline
 
 pytestmark = pytest.mark.browser
@@ -87,13 +89,13 @@ def test_hostile_names_are_drawn_in_charts_as_they_are_and_do_nothing(open_repor
     specifications: list[Mapping[str, Any]] = []
     for at in range(0, len(texts), 15):
         part = texts[at : at + 15]
-        specifications.append(charts.pareto([{"name": t, "total_ns": 5, "cumulative_share": 0.5} for t in part]))
-        specifications.append(charts.pattern_bars([{"pattern": t, "total_ns": 5, "occurrences": 2} for t in part]))
+        specifications.append(pareto([{"name": t, "total_ns": 5, "cumulative_share": 0.5} for t in part]))
+        specifications.append(pattern_bars([{"pattern": t, "total_ns": 5, "occurrences": 2} for t in part]))
     for at in range(0, len(texts), 5):
         part = texts[at : at + 5]
         marked = [{"iteration": i, "duration_ns": 10 + i, "mark": t} for i, t in enumerate(part)]
-        specifications.append(charts.iteration_series(marked))
-        specifications.append(charts.gap_histogram([{"duration_ns": 7, "cause": t} for t in part]))
+        specifications.append(iteration_series(marked))
+        specifications.append(gap_histogram([{"duration_ns": 7, "cause": t} for t in part]))
     opened = open_report(of_blocks(*(Chart(texts[1], s, texts[0], texts[2]) for s in specifications)))
     seen = drawn(opened, "wide")
     for text, shown in SHOWN.items():

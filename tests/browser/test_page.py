@@ -1,7 +1,7 @@
 import pytest
 
 from tests.browser.conftest import Open, Opened
-from tracelode.reports import charts
+from tracelode.reports.charts.bars import pareto
 from tracelode.reports.report import Chart, Column, Report, Section, Table, Text
 
 pytestmark = pytest.mark.browser
@@ -133,7 +133,7 @@ WIDE_TABLE = [{"name": LONG.replace(" ", ""), "total_ns": 10**15 + at, "calls": 
 def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
     bars = [{"name": LONG, "total_ns": 5, "cumulative_share": 1.0}]
     report = of_table(WIDE_TABLE, sql=f"select '{LONG * 3}'")
-    picture = Chart(LONG, charts.pareto(bars), "", "select 1")
+    picture = Chart(LONG, pareto(bars), "", "select 1")
     section = Section("c", LONG.replace(" ", ""), LONG.replace(" ", ""), (picture, Text(LONG.replace(" ", ""))))
     whole = Report(
         "perf", LONG.replace(" ", ""), LONG, "0" * 64, (("x", "y" * 200),), ("z" * 300,), (*report.sections, section)
@@ -145,7 +145,7 @@ def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
 
 
 def test_a_phone_gets_charts_drawn_for_its_width(open_report: Open) -> None:
-    picture = Chart("T", charts.pareto([{"name": "gemm", "total_ns": 5, "cumulative_share": 1.0}]), "", "")
+    picture = Chart("T", pareto([{"name": "gemm", "total_ns": 5, "cumulative_share": 1.0}]), "", "")
     report = Report("perf", "T", "V", "0", (), (), (Section("s", "S", "", (picture,)),))
     opened = open_report(report, viewport={"width": 390, "height": 800})
     assert [opened.page.locator(f"svg.{kind}").is_visible() for kind in ("wide", "narrow")] == [False, True]

@@ -11,16 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracelode.reports import charts
-from tracelode.reports.charts import (
-    MOST_MARKS,
-    STATES,
-    gap_histogram,
-    iteration_series,
-    pareto,
-    pattern_bars,
-    stacked_time,
-)
+from tracelode.reports.charts.bars import pareto, pattern_bars
+from tracelode.reports.charts.gaps import gap_histogram
+from tracelode.reports.charts.iterations import iteration_series, stacked_time
+from tracelode.reports.charts.style import MOST_MARKS, PALETTE, STATES
 from tracelode.reports.pictures import WIDE, draw
 
 SPACE = "\u202f"
@@ -275,7 +269,8 @@ def test_specifications_are_plain_and_the_same_in_every_process() -> None:
 
 def test_importing_the_builders_is_cheap() -> None:
     heavy = {"altair", "numpy", "polars", "vl_convert"}
-    program = f"import sys, tracelode.reports.charts; print(sorted({heavy} & set(sys.modules)))"
+    modules = [f"tracelode.reports.charts.{name}" for name in ("bars", "gaps", "iterations")]
+    program = f"import sys, {', '.join(modules)}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -287,6 +282,6 @@ def test_the_palette_differs_in_grey_between_neighbours() -> None:
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     used = [STATES[state] for state in ("compute", "communication", "copy", "idle")]
-    for colours in (charts.PALETTE, used):
+    for colours in (PALETTE, used):
         steps = [abs(luminance(a) - luminance(b)) for a, b in pairwise(colours)]
         assert min(steps) > 0.06

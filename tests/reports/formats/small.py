@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tracelode.reports.charts import iteration_series, pareto
+from tracelode.reports.charts.bars import pareto
+from tracelode.reports.charts.iterations import iteration_series
 from tracelode.reports.report import Chart, Column, Lane, Overlay, Report, Section, Table, Text, Timeline
 
 KERNELS: list[dict[str, Any]] = [

@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
 from tests.reports.formats.small import KERNELS, small
-from tracelode.reports.charts import PALETTE
+from tracelode.reports.charts.style import PALETTE
 from tracelode.reports.formats import html
 from tracelode.reports.formats.html import SUFFIX, render
 from tracelode.reports.report import Column, Report, Section, Table, Text
