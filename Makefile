@@ -29,6 +29,8 @@ golden: setup ## write the expected outputs in tests/golden anew; review the dif
 bench: setup ## measure ingest, mining and its quality, each against baselines in the same run
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.analyses
+	$(PY) -m benchmarks.passes
+	$(PY) -m benchmarks.timeline
 	$(PY) -m benchmarks.suffix
 	$(PY) -m benchmarks.quality
 

@@ -149,7 +149,7 @@ def _next(s: Scan, buf: Bytes, p: int, n: int, slot: int, first: bool) -> tuple[
     `slot` is that of what came before, `first` whether that is a brace.
     """
     length = follows(s.next, slot, buf, p)
-    if length:
+    if length and buf[p + length] > 32:  # else more blanks follow than did the last time
         return p + length, p + s.next.keys[slot], s.next.ids[slot], s.next.hashes[slot], 0
     begin = p
     p = skip_blank(buf, p)

@@ -11,22 +11,11 @@ MAIN = """
 """SQL: for each process its iteration level that covers the most operations."""
 
 PARTS = """
-    select
-        iteration.process,
-        segment.device,
-        iteration.iteration,
-        segment.state,
-        sum(
-            least(segment.end_ns, iteration.end_ns) - greatest(segment.start_ns, iteration.from_ns)
-        )::bigint as time_ns,
-        any_value(iteration.time_ns) as iteration_ns
-    from iteration
-    join main on main.process = iteration.process and main.level = iteration.level
-    join segment
-        on segment.process = iteration.process
-        and main.device = segment.device
-        and segment.start_ns < iteration.end_ns
-        and segment.end_ns > iteration.from_ns
-    group by iteration.process, segment.device, iteration.iteration, segment.state
+    select part.process, part.device, part.iteration, part.state, part.time_ns, iteration.time_ns as iteration_ns
+    from iteration_state as part
+    join iteration
+        on iteration.process = part.process
+        and iteration.level = part.level
+        and iteration.iteration = part.iteration
 """
-"""SQL: the time of each iteration of the levels in `main` by state of its device; the states add up to it."""
+"""SQL: the time of each main iteration by state of its device; the states add up to it."""

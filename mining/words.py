@@ -16,8 +16,8 @@ def percent(part: float, whole: float) -> str:
 def duration(ns: float) -> str:
     """Nanoseconds with three digits in the unit that reads best."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if abs(ns) >= size:
-            return f"{ns / size:.3g} {unit}" if abs(ns) < 1000 * size else f"{count(round(ns / size))} {unit}"
+        if abs(ns) >= 0.9995 * size:  # rounded to three digits it is one of the unit
+            return f"{ns / size:.3g} {unit}" if abs(ns) < 999.5 * size else f"{count(round(ns / size))} {unit}"
     return f"{ns:.0f} ns"
 
 

@@ -1,108 +1,117 @@
-"""The timeline of a trace: its device operations on a lane for each stream, iterations and patterns above them."""
+"""The timeline of a trace: its device operations on a lane for each stream, and what else the trace says there."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..mining.finding import Finding
 from ..store.trace import Trace
-from .report import Lane, Overlay, Timeline
+from .overlays import curves, overlays
+from .report import Lane, Timeline
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_OPERATIONS", "timeline"]
+__all__ = ["timeline"]
 
-MOST_OPERATIONS = 250_000
-"""Operations carried in a page; of a longer trace the beginning is shown, and the rest is counted."""
-MOST_SPANS = 4_000
-MOST_PROCESSES = 8
-
-MARKS = """
-select process, greatest(start_ns, {first}) as shown_ns, end_ns, coalesce(name, '') as name
-from range
-where kind in ('annotation', 'nvtx') and end_ns > start_ns and start_ns < {last} and end_ns > {first}
-order by process, shown_ns, end_ns desc, name
-limit {most}
-"""
+MOST_SLOW = 3
 
 WORK = {
     "kernel": "coalesce(name, '(no name)')",
     "copy": "concat_ws(' ', 'copy', kind)",
     "fill": "'fill'",
 }
+ROWS = """
+with work as (
+{work}
+),
+named as (select name, row_number() over (order by name) - 1 as number from (select distinct name from work))
+select process, device, stream, start_ns, end_ns - start_ns as duration_ns, number::uinteger as number
+from work
+join named using (name)
+order by process, device, stream, start_ns, end_ns, number
+"""
+BUSY = """
+select process, device, stream, count(*) as operations,
+    sum(greatest(end_ns - greatest(start_ns, coalesce(before_ns, start_ns)), 0))::bigint as busy_ns
+from (
+    select *, max(end_ns) over (
+        partition by process, device, stream
+        order by start_ns
+        rows between unbounded preceding and 1 preceding
+    ) as before_ns
+    from (
+{work}
+    )
+)
+group by process, device, stream
+order by process, device, stream
+"""
 
 
 def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
     """The timeline; the trace has device work and has been mined for `member`, `iteration` and `pattern`."""
     there = [name for name in WORK if trace.has(name)]
-    sql = "\nunion all\n".join(
-        f"select process, device, stream, start_ns, end_ns, {WORK[name]} as name from {name} "
-        "where flaw is distinct from 'no start'"
+    work = "\nunion all\n".join(
+        f"select '{name}' as kind, process, device, stream, start_ns, end_ns, {WORK[name]} as name, correlation\n"
+        f"from {name}\nwhere flaw is distinct from 'no start'"
         for name in there
     )
-    ordered = f"{sql}\norder by process, device, stream, start_ns, end_ns, name"
-    work = trace.sql(f"select * from ({sql}) order by start_ns, end_ns, stream limit {MOST_OPERATIONS}")
-    whole = sum(trace.rows[name] for name in there)
-    names = work["name"].unique().sort()
-    numbers = dict(zip(names.to_list(), range(len(names)), strict=True))
-    work = work.with_columns(work["name"].replace_strict(numbers).alias("number"))
-    lanes = [_lane(part, sql) for part in work.partition_by("process", "device", "stream", maintain_order=True)]
-    last = int(work["end_ns"].max())  # pyright: ignore[reportArgumentType] - a column of whole numbers, not empty
-    first = int(work["start_ns"][0])
-    overlays = _overlays(ask, trace, first - (last - first) // 10, last)
+    rows = trace.sql(ROWS.format(work=work))
+    names = trace.sql(f"select distinct name from (\n{work}\n) order by name")["name"].to_list()
+    first = int(rows["start_ns"].min())  # pyright: ignore[reportArgumentType] - a column of whole numbers, not empty
+    last = int((rows["start_ns"] + rows["duration_ns"]).max())  # pyright: ignore[reportArgumentType] - the same
+    margin = (last - first) // 10
+    shown = overlays(trace, ask, first - margin, last + margin)
     return Timeline(
         title="Device operations by stream",
-        base_ns=min([first, *(overlay.spans[0][0] for overlay in overlays)]),
-        names=names.to_list(),
-        lanes=sorted(lanes, key=lambda lane: lane.label),
-        sql=ordered,
-        overlays=overlays,
-        left_out=whole - len(work),
+        base_ns=min([first, *(overlay.spans[0][0] for overlay in shown)]),
+        names=names,
+        lanes=[_lane(part, work) for part in rows.partition_by("process", "device", "stream", maintain_order=True)],
+        sql=f"{work}\norder by process, device, stream, start_ns, end_ns, name",
+        overlays=shown,
+        left_out=sum(trace.rows[name] for name in there) - len(rows),
+        curves=curves(trace, first - margin, last + margin),
+        wanted=_wanted(ask("iteration_times").rows),
+        busy_sql=BUSY.format(work=work).strip(),
     )
 
 
-def _lane(work: "pl.DataFrame", sql: str) -> Lane:
-    process, device, stream = work.select("process", "device", "stream").row(0)
+def _lane(rows: "pl.DataFrame", work: str) -> Lane:
+    place = rows.select("process", "device", "stream").row(0, named=True)
+    where = " and ".join(f"{key} = {value}" for key, value in place.items())
     return Lane(
-        label=f"process {process} device {device} stream {stream}",
-        start_ns=work["start_ns"].to_numpy(),
-        duration_ns=(work["end_ns"] - work["start_ns"]).to_numpy(),
-        name=work["number"].to_numpy(),
-        sql=f"select * from ({sql})\nwhere process = {process} and device = {device} and stream = {stream}",
+        label=" ".join(f"{key} {value}" for key, value in place.items()),
+        start_ns=rows["start_ns"].to_numpy(),
+        duration_ns=rows["duration_ns"].to_numpy(),
+        name=rows["number"].to_numpy(),
+        sql=f"select *\nfrom (\n{work}\n)\nwhere {where}",
     )
 
 
-def _overlays(ask: Callable[[str], Finding], trace: Trace, first_ns: int, last_ns: int) -> tuple[Overlay, ...]:
-    """Iterations and annotations of each process, those of them that the stretch of time shown holds or cuts."""
-    rows = ask("iteration_times").rows
-    shown = [
-        Overlay(
-            _label("iterations", part),
-            [
-                (row["start_ns"], row["end_ns"], f"iteration {row['iteration']}")
-                for row in part.head(MOST_SPANS).iter_rows(named=True)
-                if row["start_ns"] < last_ns
-            ],
-        )
-        for part in rows.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
-    ]
-    if trace.has("range"):
-        marks = trace.sql(MARKS.format(first=first_ns, last=last_ns, most=MOST_SPANS))
-        shown += [
-            Overlay(_label("annotations", part), _outermost(part.drop("process")))
-            for part in marks.partition_by("process", maintain_order=True)[:MOST_PROCESSES]
-        ]
-    return tuple(overlay for overlay in shown if overlay.spans)
+def _wanted(rows: "pl.DataFrame") -> tuple[tuple[int, int, str], ...]:
+    """Iterations worth looking at, of the process with most of them, each with the wait before it.
 
-
-def _label(what: str, rows: "pl.DataFrame") -> str:
-    return f"{what} of process {rows['process'][0]}"
-
-
-def _outermost(marks: "pl.DataFrame") -> list[tuple[int, int, str]]:
-    """The spans that lie in no other: the rest would be drawn over them."""
-    spans: list[tuple[int, int, str]] = []
-    for start, end, name in marks.iter_rows():
-        if not spans or start >= spans[-1][1]:
-            spans.append((start, end, name))
-    return spans
+    The typical one is the first whose time is nearest the median; then the slow ones that took longest (where none is
+    slow, the longest), the first and the last.
+    """
+    if not len(rows):
+        return ()
+    parts = rows.partition_by("process", maintain_order=True)
+    part = max(parts, key=len)
+    of = f" of process {part['process'][0]}" if len(parts) > 1 else ""
+    usual = part.filter(part["mark"].is_null())
+    usual = usual if len(usual) else part
+    away = (usual["duration_ns"] - usual["duration_ns"].median()).abs()
+    slow = part.filter(part["mark"] == "slow").sort("duration_ns", descending=True, maintain_order=True)[:MOST_SLOW]
+    longest = usual.sort("duration_ns", descending=True, maintain_order=True)[:1]
+    kinds = {
+        "typical": usual[[away.arg_min() or 0]],
+        **({"slow": slow} if len(slow) else {"longest": longest}),
+        "first": part[:1],
+        "last": part[-1:],
+    }
+    return tuple(
+        (row["start_ns"] - row["wait_ns"], row["end_ns"], f"{kind} iteration {row['iteration']}{of}")
+        for kind, found in kinds.items()
+        for row in found.iter_rows(named=True)
+    )

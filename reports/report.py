@@ -4,7 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Block", "Chart", "Column", "Lane", "Overlay", "Report", "Section", "Table", "Text", "Timeline", "Unit"]
+__all__ = [
+    "Block",
+    "Chart",
+    "Column",
+    "Curve",
+    "Lane",
+    "Overlay",
+    "Report",
+    "Section",
+    "Table",
+    "Text",
+    "Timeline",
+    "Unit",
+]
 
 Unit = Literal["text", "count", "ns", "bytes", "share", "ratio", "id"]
 """How a value is shown: `share` is 0 to 1 and shown as a percentage; `ns` is shown in the unit that reads best."""
@@ -53,7 +66,10 @@ class Timeline:
 
     All times are the trace's own, as its tables hold them; the axis counts from `base_ns`. `names` are the operations'
     names, indexed by a lane's `name`; `overlays` are named spans above the lanes. `sql` gives the rows of all lanes,
-    with `start_ns` and `end_ns`. `left_out` counts the operations that were too many to carry.
+    with `start_ns` and `end_ns`; `busy_sql` the operations and the busy time of each lane. `left_out` counts the
+    operations without a start, which have no place here. `curves` are rows of samples below the overlays. `wanted` are
+    stretches of time (start, end, what it is) worth going to; of a trace with more operations than a page carries,
+    theirs are carried first.
     """
 
     title: str
@@ -63,14 +79,18 @@ class Timeline:
     sql: str
     overlays: Sequence["Overlay"] = ()
     left_out: int = 0
+    curves: Sequence["Curve"] = ()
+    wanted: Sequence[tuple[int, int, str]] = ()
+    busy_sql: str = ""
 
 
 @dataclass(frozen=True)
 class Lane:
     """One stream: `start_ns`, `duration_ns` and `name` are NumPy arrays of equal length.
 
-    `sql` gives the lane's rows with all their columns (`start_ns` and `end_ns` among them), so that a reader can look
-    up the one operation he points at; without it the timeline's own is taken.
+    `sql` gives the lane's rows, with `start_ns`, `end_ns`, `name` and `correlation`, so that a reader can look up the
+    one operation pointed at; without it the timeline's own is taken. Operations of equal start are sorted by end, then
+    name: so the query tells one from those that share its times.
     """
 
     label: str
@@ -82,10 +102,25 @@ class Lane:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A row of labelled spans (start, end, label): iterations, patterns, ranges."""
+    """A row of labelled spans (start, end, label): iterations, patterns, ranges.
+
+    Rows of one `group` are shown and hidden together; without one the label is taken.
+    """
 
     label: str
     spans: Sequence[tuple[int, int, str]]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A row of samples that hold until the next: `time_ns` (sorted) and `value` are NumPy arrays of equal length."""
+
+    label: str
+    time_ns: Any
+    value: Any
+    unit: str = ""
+    group: str = "counters"
 
 
 Block = Text | Table | Chart | Timeline

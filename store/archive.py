@@ -3,7 +3,7 @@
     archive.toml                                     format version
     traces/<trace id>/manifest.json                  commit record: files with sha256 and rows, facts, notes, labels
     traces/<trace id>/<table>.parquet                immutable
-    derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable
+    derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable; under a user's rules `@<version>+<mark>`
     sources/<hash of path, size, time, reader>       the trace a file gave, its run and rank; see `store.sources`
     catalog.duckdb                                   commented views for SQL clients, rebuildable
     .staging/                                        what is being written
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error
+from .kinds import rules_mark
 from .sources import Membership, Source, Sources, source_rows
 from .staging import Staging, put_whole, sync_folder
 from .tables import TABLES
@@ -170,12 +171,42 @@ class Archive:
             staging.write_text(
                 "manifest.json", json.dumps({"files": staging.finish()}, indent=1, sort_keys=True) + "\n"
             )
-            self._publish(staging.path, self.path / "derived" / f"{analysis}@{version}" / trace.id)
+            self._publish(staging.path, self._derived(analysis, version) / trace.id)
         return self.open(trace.id)
 
     def has_derived(self, trace: Trace, analysis: str, version: int) -> bool:
         """Whether that version of the analysis has run on the trace."""
-        return (self.path / "derived" / f"{analysis}@{version}" / trace.id).is_dir()
+        return (self._derived(analysis, version) / trace.id).is_dir()
+
+    def _derived(self, analysis: str, version: int) -> Path:
+        """The folder of what that version derives under the rules in force, see `store.kinds`."""
+        return self.path / "derived" / f"{analysis}@{version}{rules_mark()}"
+
+    def keep(self, owner: str, name: str, version: str, texts: Mapping[str, str]) -> None:
+        """Stores texts by file name that were made from a trace, or from several, in place of those of other versions.
+
+        `owner` is an id of what they were made from.
+        """
+        with self.stage() as staging, _disk_errors(self.path):
+            files = {}
+            for file, text in texts.items():
+                staging.write_text(file, text)
+                files[file] = {"file": file, "sha256": _sha256(staging.path / file)}
+            staging.write_text("manifest.json", json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
+            self._publish(staging.path, self.path / "derived" / f"{name}@{version}" / owner)
+        for other in (self.path / "derived").glob(f"{name}@*"):
+            if other.name != f"{name}@{version}":
+                shutil.rmtree(other / owner, ignore_errors=True)
+
+    def kept(self, owner: str, name: str, version: str) -> dict[str, str] | None:
+        """The texts that were kept under that version; None where they were not, or one is not whole."""
+        folder = self.path / "derived" / f"{name}@{version}" / owner
+        try:
+            files = json.loads((folder / "manifest.json").read_text())["files"]
+            whole = all(_sha256(folder / file) == told["sha256"] for file, told in files.items())
+            return {file: (folder / file).read_bytes().decode("utf-8") for file in files} if whole else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def sql(self, query: str) -> "pl.DataFrame":
         """Runs one statement over the views of all traces (see `store.query`)."""
@@ -294,7 +325,9 @@ class Archive:
         folder = self.path / "traces" / manifest.id
         files = {name: folder / str(file["file"]) for name, file in manifest.files.items()}
         # Ascending versions, so that the newest one of an analysis decides.
-        for analysis in sorted((self.path / "derived").glob("*@*"), key=_version):
+        mark = rules_mark()
+        own = [one for one in (self.path / "derived").glob("*@*") if "".join(one.name.partition("+")[1:]) == mark]
+        for analysis in sorted(own, key=_version):
             files |= {f.stem: f for f in sorted((analysis / manifest.id).glob("*.parquet")) if f.stem in TABLES}
         return files
 
@@ -305,7 +338,7 @@ def absolute(path: Path) -> Path:
 
 
 def _version(folder: Path) -> tuple[str, int]:
-    name, _, version = folder.name.partition("@")
+    name, _, version = folder.name.partition("+")[0].partition("@")
     return name, int(version) if version.isdigit() else 0
 
 

@@ -3,6 +3,9 @@
 import pyarrow as pa
 
 from .columns import DEVICE, END, F64, I32, I64, PROCESS, START, TEXT, Column, Kind, Table
+from .finding_tables import FINDING_TABLES
+from .performance_tables import PERFORMANCE
+from .rank_tables import RANK_TABLES
 
 __all__ = ["MINED"]
 
@@ -76,6 +79,20 @@ MINED = (
         ),
     ),
     Table(
+        "iteration_state",
+        Kind.MINED,
+        "state of a device that an iteration of the main level spends time in; its rows add up to the iteration's time",
+        (
+            PROCESS,
+            DEVICE,
+            LEVEL,
+            Column("iteration", I32, "`iteration.iteration` within that level", required=True),
+            Column("state", TEXT, "`segment.state`", required=True),
+            Column("time_ns", I64, "for how long, the wait before the iteration included", "ns", required=True),
+        ),
+        sort=("process", "device", "iteration"),
+    ),
+    Table(
         "unit",
         Kind.MINED,
         "iteration, or stretch before, between or after iterations; those of a sequence tile it",
@@ -144,6 +161,7 @@ MINED = (
             Column("max_ns", I64, "the most", "ns"),
         ),
     ),
+    *PERFORMANCE,
     Table(
         "edit",
         Kind.MINED,
@@ -302,6 +320,8 @@ MINED = (
             ),
         ),
     ),
+    *RANK_TABLES,
+    *FINDING_TABLES,
     Table(
         "segment",
         Kind.MINED,

@@ -22,8 +22,10 @@ GROUPS: Mapping[str, str] = MappingProxyType(
         "reader": "tracelode.collect.readers",
         "analysis": "tracelode.mining.analyses",
         "comparison": "tracelode.mining.comparisons",
+        "diagnosis": "tracelode.mining.diagnoses",
         "topic": "tracelode.reports.topics",
         "format": "tracelode.reports.formats",
+        "export": "tracelode.reports.exports",
         "command": "tracelode.reports.commands",
     }
 )

@@ -70,8 +70,8 @@ class Staging:
 
     def write_text(self, name: str, text: str) -> None:
         """Writes a small file beside the tables, fsynced."""
-        with (self.path / name).open("w") as file:
-            file.write(text)
+        with (self.path / name).open("wb") as file:
+            file.write(text.encode("utf-8", "replace"))
             file.flush()
             os.fsync(file.fileno())
 

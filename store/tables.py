@@ -6,11 +6,13 @@ A device operation is identified by (process, device, context, correlation), nev
 """
 
 from .columns import COPY_KINDS, Column, Kind, Table
+from .concurrency_tables import CONCURRENCY
 from .graph_tables import GRAPHS
+from .launch_tables import LAUNCHES
 from .mined_tables import MINED
 from .reader_tables import EVENTS, IDENTITIES
 
 __all__ = ["COPY_KINDS", "TABLES", "Column", "Kind", "Table"]
 
-TABLES: dict[str, Table] = {t.name: t for t in (*EVENTS, *GRAPHS, *IDENTITIES, *MINED)}
+TABLES: dict[str, Table] = {t.name: t for t in (*EVENTS, *GRAPHS, *IDENTITIES, *MINED, *CONCURRENCY, *LAUNCHES)}
 """Every table by name, in the order of the documentation."""

@@ -2,15 +2,14 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..levels import MAIN, PARTS
+from ..levels import PARTS
 from ..words import percent
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("iteration_states",)
 
 SQL = f"""
-with main as ({MAIN})
 {PARTS.strip()}
-order by iteration.process, segment.device, iteration.iteration, segment.state
+order by part.process, part.device, part.iteration, part.state
 """
 
 

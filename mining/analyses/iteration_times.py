@@ -13,7 +13,7 @@ from ..words import duration, plural
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "hierarchy")
+NEEDS = ("iteration_states", "hierarchy")
 
 TOO_UNLIKE = 1.25
 

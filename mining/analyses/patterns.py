@@ -19,7 +19,7 @@ from ..typical import typical
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = ("iterations",)
 
 Ints = npt.NDArray[np.int64]
@@ -31,8 +31,8 @@ where kind = 'iteration'
 group by sequence
 """
 """A pattern is at most half an iteration long: else the iteration is the first, and hides the others."""
-ELEMENTWISE = f"""
-select one from (select min(name) as one from kernel group by name) where {category_sql("one")} = 'elementwise'
+ELEMENTWISE = """
+select one from (select min(name) as one from kernel group by name) where {category} = 'elementwise'
 """
 """The aggregate keeps DuckDB from matching the name of every kernel instead of every name."""
 
@@ -68,7 +68,8 @@ def mine(trace: Trace, *, symbols: str = SYMBOLS) -> Mapping[str, "pa.Table"]:
 
 def _elementwise(trace: Trace) -> frozenset[str]:
     """The names of the kernels that are elementwise."""
-    return frozenset(trace.sql(ELEMENTWISE)["one"]) if trace.has("kernel") else frozenset()
+    query = ELEMENTWISE.format(category=category_sql("one"))
+    return frozenset(trace.sql(query)["one"]) if trace.has("kernel") else frozenset()
 
 
 def _levels(trace: Trace) -> dict[int, dict[str, Any]]:

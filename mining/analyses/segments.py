@@ -23,12 +23,13 @@ from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..sorting import distinct
+from ..tiling import IDLE, tile
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ()
 
 LAUNCH_PACE_NS = 50_000
@@ -42,10 +43,10 @@ WORK = {
     "copy": "2 as state, concat_ws(' ', 'copy', kind) as name",
     "fill": "2 as state, 'fill' as name",
 }
-KERNEL = f"""
+KERNEL = """
 kernel left join (
     select name, case category when 'communication' then 1 when 'copy' then 2 when 'fill' then 2 else 0 end as state
-    from (select name, {category_sql("name")} as category from (select distinct name from kernel))
+    from (select name, {category} as category from (select distinct name from kernel))
 ) as named on kernel.name is not distinct from named.name
 """
 """SQL: kernels with their state. Names are few: judging each once is ten times faster than judging each kernel."""
@@ -69,11 +70,9 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     if not there:
         return {}
     columns = "process, device, stream, start_ns, end_ns, launch_ns, launch_thread"
+    tables = {name: name for name in there} | {"kernel": KERNEL.format(category=category_sql("name"))}
     work = trace.sql(
-        " union all ".join(
-            f"select {columns}, {WORK[name]} from {KERNEL if name == 'kernel' else name} where flaw is null"
-            for name in there
-        )
+        " union all ".join(f"select {columns}, {WORK[name]} from {tables[name]} where flaw is null" for name in there)
         + " order by process, device, start_ns, end_ns, stream, name"
     )
     if not len(work):
@@ -86,42 +85,23 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 def _tile(work: "pl.DataFrame", waits: "pl.DataFrame | None") -> "pl.DataFrame":
     import polars as pl
 
-    start, end = work["start_ns"].to_numpy(), work["end_ns"].to_numpy()
-    cuts, states = _states(start, end, work["state"].to_numpy())
-    first, last = cuts[:-1], cuts[1:]
-    idle = states == STATES.index("idle")
-    after = np.searchsorted(start, last[idle])  # the work is sorted by start: the first that ends the idle stretch
-    by_end = np.argsort(end, kind="stable")
-    before = by_end[np.searchsorted(end[by_end], first[idle], side="right") - 1]
+    tiles = tile(work["start_ns"].to_numpy(), work["end_ns"].to_numpy(), work["state"].to_numpy())
+    first, last, before, after = tiles.cuts[:-1], tiles.cuts[1:], tiles.before, tiles.after
+    idle = tiles.state == IDLE
     causes = _causes(work, first[idle], before, after, waits)
     names = work["name"]
-    rows = len(states)
+    rows = len(tiles.state)
     columns: dict[str, Any] = {
         "process": np.full(rows, work["process"][0]),
         "device": np.full(rows, work["device"][0]),
         "start_ns": first,
         "end_ns": last,
-        "state": pl.Series(STATES).gather(states),
+        "state": pl.Series(STATES).gather(tiles.state),
         "cause": _where_idle(idle, pl.Series(causes, dtype=pl.String)),
         "before": _where_idle(idle, names.gather(before)),
         "after": _where_idle(idle, names.gather(after)),
     }
     return pl.DataFrame(columns)
-
-
-def _states(start: Ints, end: Ints, state: Ints) -> tuple[Ints, Ints]:
-    """The moments at which the state changes (one more than there are states), and the states between them."""
-    times = distinct(np.concatenate([start, end]))
-    if len(times) == 1:  # only work without duration: one stretch of no length
-        return np.repeat(times, 2), np.array([state.min()])
-    now = np.full(len(times) - 1, STATES.index("idle"))
-    for kind in (2, 1, 0):
-        of_kind = state == kind
-        opened = np.searchsorted(np.sort(start[of_kind]), times[:-1], side="right")
-        closed = np.searchsorted(np.sort(end[of_kind]), times[:-1], side="right")
-        now[opened > closed] = kind
-    changes = np.flatnonzero(np.r_[True, now[1:] != now[:-1]])
-    return np.r_[times[changes], times[-1]], now[changes]
 
 
 def _causes(work: "pl.DataFrame", dry: Ints, before: Ints, after: Ints, waits: "pl.DataFrame | None") -> list[str]:

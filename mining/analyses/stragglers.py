@@ -5,7 +5,7 @@ from ..finding import Finding
 from ..ranks import ITERATIONS, SLOWER
 from ..words import duration, percent, plural
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "iteration_states")
 
 SQL = f"""
 with each as ({ITERATIONS}),

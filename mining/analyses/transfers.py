@@ -1,57 +1,31 @@
 """Which copies recur, what do they cost an iteration, and how much of that is hidden behind other work?"""
 
 from ...store.trace import Trace
+from ..copies import PLACED
 from ..finding import Finding, total
-from ..levels import MAIN
 from ..words import count, duration, percent, plural
 
 NEEDS = ("iterations", "segments")
 
 SQL = f"""
-with main as ({MAIN}),
-step as (
-    select process, from_ns, end_ns from iteration join main using (process, level)
-),
-steps as (
-    select process, count(*) as steps from step group by process
-),
-transfer as (
+with transfer as (
     select process, device, coalesce(kind, 'unknown') as kind, bytes, start_ns, end_ns, row_number() over () as number
     from copy
     where flaw is null
 ),
-inside as (
-    select distinct number
-    from transfer
-    join step
-        on step.process = transfer.process
-        and transfer.start_ns >= step.from_ns
-        and transfer.start_ns < step.end_ns
-),
-exposed as (
-    select number, sum(least(segment.end_ns, transfer.end_ns) - greatest(segment.start_ns, transfer.start_ns)) as ns
-    from transfer
-    join segment
-        on segment.process = transfer.process
-        and segment.device = transfer.device
-        and segment.state = 'copy'
-        and segment.start_ns < transfer.end_ns
-        and segment.end_ns > transfer.start_ns
-    group by number
-)
+{PLACED.strip()}
 select
     process,
     device,
     kind,
     bytes,
     count(*) as copies,
-    count(inside.number) / any_value(steps) as copies_per_iteration,
+    count(iteration) / any_value(steps) as copies_per_iteration,
     sum(end_ns - start_ns)::bigint as time_ns,
-    sum(end_ns - start_ns) filter (inside.number is not null) / any_value(steps) as time_per_iteration_ns,
+    sum(end_ns - start_ns) filter (iteration is not null) / any_value(steps) as time_per_iteration_ns,
     sum(coalesce(exposed.ns, 0))::bigint as exposed_ns,
     bytes::double * count(*) * 1e9 / nullif(sum(end_ns - start_ns), 0) as bytes_per_s
-from transfer
-left join inside using (number)
+from placed
 left join exposed using (number)
 left join steps using (process)
 group by process, device, kind, bytes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 VERSION = 2
-NEEDS = ("iterations", "segments")
+NEEDS = ("iteration_states",)
 TABLE = "rank_iteration"
 
 SQL = """

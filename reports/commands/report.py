@@ -1,51 +1,183 @@
-"""Writes a report about a trace."""
+"""Writes a report about a trace, or about the ranks of a run."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...store.parts import names
-from ..options import archive_option, open_trace, output_option, patience, write_output
+from ..options import archive_option, patience, write_output
+from ..text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...store.trace import Trace
+    from ..rank_group import Group
+    from ..report import Report
+
+REPORT, VERDICT, NUMBERS = "report", "verdict", "numbers"
+"""What is kept of a report, each a file."""
 
 
 @click.command()
 @click.argument("topic", type=click.Choice(list(names("topic"))))
-@click.argument("trace")
+@click.argument("traces", nargs=-1, required=True)
 @click.option(
     "--format",
     "format",
     type=click.Choice(list(names("format"))),
     help="Format of the report. [default: by the suffix of -o; terminal on standard output]",
 )
+@click.option("--figures", type=click.Path(path_type=Path, file_okay=False), help="Folder to write every chart to.")
+@click.option(
+    "--figure-format", type=click.Choice(["svg", "png"]), default="svg", show_default=True, help="Format of the charts."
+)
 @archive_option
-@output_option
-def command(topic: str, trace: str, format: str | None, archive_path: Path, output: Path | None) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write; with --format csv and no suffix, a folder with a file for each table. "
+    "[default: standard output]",
+)
+def command(
+    topic: str,
+    traces: tuple[str, ...],
+    format: str | None,
+    figures: Path | None,
+    figure_format: str,
+    archive_path: Path,
+    output: Path | None,
+) -> None:
     """Writes a report: perf says where the time goes, which iteration is slow, and what the device waits for.
 
-    TRACE is a trace file, or the beginning of a trace's id in the archive. Beside an HTML file, a .json file of the
-    same name holds every number of the report and the SQL that gives it.
+    TRACES is a trace file, or the beginning of a trace's id in the archive. Of several, of a folder of files, or of a
+    run in the archive by its name or the beginning of it, perf is one report on the ranks: which of them is slow, and
+    who waits for whom. A file that cannot be read is named on standard error and does not stop the others. Beside an
+    HTML file, a .json file of the same name holds every number of the report and the SQL that gives it.
+
+    The formats md and json hold the report too; csv holds its tables, all in one file, or a file for each in a folder.
+    --figures writes every chart as a picture.
 
     \b
     tracelode report perf rank0.pt.trace.json.gz -o report.html
+    tracelode report perf traces-of-a-run/ -o report.html
     """
-    from ...mining.finding import Finding
-    from ...mining.mine import find
     from ...store.parts import load
+    from ..rank_group import open_group
 
     name = format or _by_suffix(output)
-    writer = load("format", name)
-    found, archive = open_trace(trace, archive_path)
-
-    def ask(analysis: str) -> Finding:
-        return find(found, archive, analysis)
-
+    group = open_group(traces, archive_path)
+    for one in group.unread:
+        click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
     with patience("mining"):
-        report = load("topic", topic).build(found, ask)
-    write_output(writer.render(report).encode("utf-8", "replace"), output)
-    if output is not None and name == "html":
-        write_output(load("format", "json").render(report).encode("utf-8", "replace"), output.with_suffix(".json"))
+        if figures is not None or _is_folder(output, name):
+            report = _report(topic, group)
+            texts = _texts(report, name)
+        else:
+            report, texts = None, _kept(topic, group, name)
+    if report is not None and _is_folder(output, name):
+        tables = load("format", name).files(report)
+        _fill(Path(str(output)), {file: text.encode("utf-8", "replace") for file, text in tables.items()})
+    else:
+        _write(texts, output)
+    if report is not None and figures is not None:
+        _draw(report, figures, figure_format)
     if output is not None:
-        click.echo(f"{report.verdict}\nwritten: {output}", err=True)
+        click.echo(f"{clean(texts[VERDICT])}\nwritten: {output}", err=True)
+    _judge(group)
+
+
+def _report(topic: str, group: "Group") -> "Report":
+    """The report on the trace, with what there is of its ranks; on the ranks, if there are several traces."""
+    from ...mining.finding import Finding
+    from ...mining.mine import find
+    from ...mining.rank_run import mine_run
+    from ...store.errors import Error
+    from ...store.parts import load
+    from .. import ranks
+
+    def ask(trace: "Trace", analysis: str) -> Finding:
+        return find(trace, group.archive, analysis)
+
+    if len(group.members) > 1:
+        if topic != "perf":
+            raise Error(f"{topic} is a report on one trace, these are {len(group.members)}", "give one of them")
+        return ranks.build(group, ask)
+    trace = group.members[0].trace
+    report = load("topic", topic).build(trace, partial(ask, trace))
+    if topic != "perf" or not ranks.several_ranks(trace):
+        return report
+    sections = ranks.rank_sections(mine_run(group.members, group.archive))
+    return replace(report, sections=(*report.sections, *sections), glossary={**report.glossary, **ranks.GLOSSARY})
+
+
+def _is_folder(output: Path | None, name: str) -> bool:
+    """Whether the output is to be a folder with a file for each table."""
+    from ...store.parts import load
+
+    return output is not None and not output.suffix and str(output) != "-" and hasattr(load("format", name), "files")
+
+
+def _kept(topic: str, group: "Group", name: str) -> "Mapping[str, str]":
+    """The texts of the report on one trace as they were kept when they were made last, by the same code; else new ones.
+
+    What there is to say of several ranks depends on all of them, so it is not kept.
+    """
+    from ...store.kinds import rules_mark
+    from ...store.version import code_mark
+
+    if len(group.members) > 1:
+        return _texts(_report(topic, group), name)
+    owner, kind, version = group.members[0].trace.id, f"report-{topic}-{name}", code_mark() + rules_mark()
+    there = group.archive.kept(owner, kind, version)
+    if there is None:
+        there = _texts(_report(topic, group), name)
+        group.archive.keep(owner, kind, version, there)
+    return there
+
+
+def _texts(report: "Report", name: str) -> "Mapping[str, str]":
+    """The report in that format, its verdict, and beside HTML its numbers."""
+    from ...store.parts import load
+
+    texts = {REPORT: load("format", name).render(report), VERDICT: report.verdict}
+    return texts | ({NUMBERS: load("format", "json").render(report)} if name == "html" else {})
+
+
+def _write(texts: "Mapping[str, str]", output: Path | None) -> None:
+    write_output(texts[REPORT].encode("utf-8", "replace"), output)
+    if output is not None and NUMBERS in texts:
+        write_output(texts[NUMBERS].encode("utf-8", "replace"), output.with_suffix(".json"))
+
+
+def _draw(report: "Report", folder: Path, form: str) -> None:
+    """Writes every chart of the report into the folder."""
+    from ..figures import figures
+
+    drawn = dict(figures(report, "png" if form == "png" else "svg"))
+    _fill(folder, drawn)
+    click.echo(f"charts: {len(drawn)} in {folder}", err=True)
+
+
+def _fill(folder: Path, files: "Mapping[str, bytes]") -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{folder}: {error.strerror}") from error
+    for name, content in files.items():
+        write_output(content, folder / name)
+
+
+def _judge(group: "Group") -> None:
+    """Raises what there is to raise for files that were not read, when all the others are done."""
+    if group.unread:
+        worst = max((one.error for one in group.unread), key=lambda error: error.exit_code)
+        there = len(group.unread) + len(group.members)
+        raise type(worst)(f"{len(group.unread)} of {there} not read", "the errors above say why")
 
 
 def _by_suffix(output: Path | None) -> str:

@@ -45,23 +45,55 @@ function bytesOf(base64) {
 async function unpack(header, base64) {
   const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  let place = 0;
-  function column(count, width) {
-    const values = new Uint32Array(count);
+  let place = header.letters;
+  function column(count, Type) {
+    const width = Type.BYTES_PER_ELEMENT, bytes = new Uint8Array(count * width);
     for (let byte = 0; byte < width; byte++) {
-      for (let at = 0; at < count; at++) values[at] |= data[place + at] << (8 * byte);
+      for (let at = 0; at < count; at++) bytes[at * width + byte] = data[place + at];
       place += count;
     }
-    return values;
+    return new Type(bytes.buffer);
   }
-  return header.rows.map((row) => {
-    const steps = column(row.count, 4), spans = column(row.count, 4), name = column(row.count, header.wide ? 4 : 2);
-    const start = new Float64Array(row.count), end = new Float64Array(row.count);
-    let far = 0, time = row.first;
-    for (let at = 0; at < row.count; at++) start[at] = time += steps[at] === FAR ? row.far[far++] : steps[at];
-    for (let at = 0; at < row.count; at++) end[at] = start[at] + (spans[at] === FAR ? row.far[far++] : spans[at]);
-    return { ...row, start, end, name, ...covered(start, end) };
+  const names = JSON.parse(new TextDecoder().decode(data.subarray(0, place)));
+  const rows = header.rows.map((row) => (row.kind === "curve" ? curve(row, column) : operations(row, header, column)));
+  return { names, rows };
+}
+
+function operations(row, header, column) {
+  const gaps = column(row.count, Uint32Array), spans = column(row.count, Uint32Array);
+  const Name = header.wide ? Uint32Array : Uint16Array, name = column(row.count, Name), far = row.far.values();
+  const start = Float64Array.from(gaps, (zigzag) =>
+    zigzag === FAR ? far.next().value : zigzag & 1 ? -(zigzag >>> 1) - 1 : zigzag >>> 1);
+  const end = new Float64Array(row.count);
+  let latest = row.first;
+  for (let at = 0; at < row.count; at++) {
+    start[at] += latest;
+    end[at] = start[at] + (spans[at] === FAR ? far.next().value : spans[at]);
+    latest = Math.max(latest, end[at]);
+  }
+  return { ...row, start, end, name, ...covered(start, end), levels: row.levels && levels(row, header, column, Name) };
+}
+
+/** What a lane does in equal parts of the time, finest first: busy share, operations that start, name with most time. */
+function levels(row, { bins }, column, Name) {
+  let busy = Float64Array.from(column(row.levels[0], Uint8Array), (part) => part / bins.full);
+  let count = column(row.levels[0], Uint32Array);
+  const merged = (values, size, share) => {
+    const sums = new Float64Array(size);
+    for (let at = 0; at < values.length; at++) sums[Math.floor(at / bins.factor)] += values[at] * share;
+    return sums;
+  };
+  return row.levels.map((size, at) => {
+    if (at) [busy, count] = [merged(busy, size, 1 / bins.factor), merged(count, size, 1)];
+    return { first: bins.first, width: bins.width * bins.factor ** at, busy, count, name: column(size, Name) };
   });
+}
+
+function curve(row, column) {
+  const start = Float64Array.from(column(row.count, Uint32Array)), far = row.far.values();
+  let time = row.first;
+  for (let at = 0; at < row.count; at++) start[at] = time += start[at] === FAR ? far.next().value : start[at];
+  return { ...row, start, end: start, from: start, to: start, value: column(row.count, Float64Array) };
 }
 
 /** Each operation cut to the time no earlier one covers: disjoint and sorted, so that overlaps count once. */
@@ -92,8 +124,35 @@ function firstAfter(row, time) {
   return low;
 }
 
+/** The coarsest level whose bins are no wider than a pixel, else the finest. */
+const levelFor = (row, perPixel) => row.levels.findLast((level) => level.width <= perPixel) ?? row.levels[0];
+
+/** Cuts the time in view into parts [from, to, level]: without a level the operations are there one by one. */
+function partsOf(row, left, right, perPixel, stretches) {
+  if (!row.levels) return [[left, right, null]];
+  const level = levelFor(row, perPixel), parts = [];
+  if (level.width <= perPixel) return [[left, right, level]];
+  let from = left;
+  for (const [begin, end] of stretches) {
+    if (end <= left || begin >= right) continue;
+    if (begin > from) parts.push([from, begin, level]);
+    parts.push([Math.max(begin, left), Math.min(end, right), null]);
+    from = end;
+  }
+  if (from < right) parts.push([from, right, level]);
+  return parts;
+}
+
+/** Calls back for each bin of a level in a part of the time that holds an operation: index, begin and end there. */
+function eachBin(level, from, to, visit) {
+  const { first, width, name } = level;
+  for (let at = Math.max(Math.floor((from - first) / width), 0); at < name.length && first + at * width < to; at++) {
+    if (name[at]) visit(at, Math.max(first + at * width, from), Math.min(first + (at + 1) * width, to));
+  }
+}
+
 /** Per pixel column the busy share and the slot with most time; and the operations wide enough for a label. */
-function columnsOf(row, left, perPixel, width, slotOf, labelled) {
+function columnsOf(row, left, perPixel, width, slotOf, labelled, stretches) {
   const busy = new Float64Array(width), slot = new Uint8Array(width), edge = new Uint8Array(width), wide = [];
   const time = new Float64Array(COLOURS.length);
   let open = -1;
@@ -104,23 +163,31 @@ function columnsOf(row, left, perPixel, width, slotOf, labelled) {
     slot[open] = best;
     time.fill(0);
   }
-  function add(pixel, which, part) {
-    if (pixel !== open) {
-      close();
-      open = pixel;
+  /** Something from a to b (in pixels) that is busy for a share of it; what takes no time is there all the same. */
+  function add(which, a, b, share) {
+    for (let pixel = Math.floor(a), first = pixel; pixel < b || pixel === first; pixel++) {
+      if (pixel !== open) {
+        close();
+        open = pixel;
+      }
+      const part = Math.max((Math.min(b, pixel + 1) - Math.max(a, pixel)) * share, 1e-9);
+      busy[pixel] += part;
+      time[which] += part;
     }
-    busy[pixel] += part;
-    time[which] += part;
   }
-  const right = left + width * perPixel;
-  for (let at = firstAfter(row, left); at < row.count && row.from[at] < right; at++) {
-    const a = Math.max((row.from[at] - left) / perPixel, 0), b = Math.min((row.to[at] - left) / perPixel, width);
-    const which = slotOf(row, at);
-    for (let pixel = Math.floor(a); pixel < b; pixel++) {
-      add(pixel, which, Math.min(b, pixel + 1) - Math.max(a, pixel));
+  const right = left + width * perPixel, pixelOf = (at) => Math.min(Math.max((at - left) / perPixel, 0), width);
+  for (const [from, to, level] of partsOf(row, left, right, perPixel, stretches)) {
+    if (level) {
+      eachBin(level, from, to, (at, begin, end) =>
+        add(slotOf(row, level.name[at] - 1, at), pixelOf(begin), pixelOf(end), level.busy[at]));
+      continue;
     }
-    if (b - a >= 4) edge[Math.ceil(a)] = 1;
-    if (b - a >= labelled) wide.push([at, a, b]);
+    for (let at = firstAfter(row, from); at < row.count && row.from[at] < to; at++) {
+      const a = pixelOf(Math.max(row.from[at], from)), b = pixelOf(Math.min(row.to[at], to));
+      add(slotOf(row, row.name[at], at), a, b, 1);
+      if (b - a >= 4) edge[Math.ceil(a)] = 1;
+      if (b - a >= labelled) wide.push([at, a, b]);
+    }
   }
   close();
   return { busy, slot, edge, wide };

@@ -13,8 +13,9 @@ from ...store.version import VERSION
 from ..markup import Markup, element, fragment, raw
 from ..pictures import NARROW, WIDE, draw
 from ..report import Block, Chart, Column, Report, Section, Table, Text, Timeline
+from ..still import still
 from ..text import clean, shorten
-from ..timeline import pack
+from ..timeline import Packed, busy_ns, pack, span
 from ..units import NUMERIC, column, plain, show
 
 __all__ = ["MOST_ROWS", "SUFFIX", "render"]
@@ -31,7 +32,7 @@ def render(report: Report) -> str:
     """The report as a page. The same report gives the same bytes."""
     style = _asset("html.css")
     has_timeline = any(isinstance(block, Timeline) for section in report.sections for block in section.blocks)
-    scripts = ("html.js", "columns.js", "timeline.js") if has_timeline else ("html.js",)
+    scripts = ("html.js", "columns.js", "panel.js", "timeline.js") if has_timeline else ("html.js",)
     script = "\n".join(map(_asset, scripts))
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
@@ -210,32 +211,82 @@ def _chart(chart: Chart, name: str) -> Markup:
 
 def _timeline(timeline: Timeline, name: str) -> Markup:
     packed = pack(timeline)
-    operations = sum(len(lane.start_ns) for lane in timeline.lanes)
-    left_out = (
-        element("p", f"{show(timeline.left_out, 'count')} operations left out: too many to carry.", class_="count")
-        if timeline.left_out
-        else None
-    )
-    label = f"{timeline.title}: {operations} operations on {len(timeline.lanes)} lanes. The table below names them."
+    operations = packed.header["operations"]
+    lanes = f"{operations} operations on {len(timeline.lanes)} lane{'s' * (len(timeline.lanes) != 1)}"
+    label = f"{timeline.title}: {lanes}. The tables below name them and say how busy each lane is."
     return element(
         "figure",
         element("figcaption", clean(timeline.title), id=name),
         element(
             "div",
-            element("canvas", tabindex=0, role="img", aria_label=label, aria_describedby=f"{name}h"),
+            element(
+                "canvas",
+                tabindex=0,
+                role="application",
+                aria_roledescription="timeline",
+                aria_label=label,
+                aria_describedby=f"{name}h",
+            ),
             element("div", class_="tip", hidden=True),
             class_="view",
         ),
+        element("div", still(timeline) if operations else None, class_="still"),
+        *_what_is_missing(timeline, packed),
         element("p", class_="help", id=f"{name}h"),
         element("p", class_="status", aria_live="polite"),
-        element("noscript", element("p", "The timeline needs JavaScript.", class_="count")),
-        left_out,
-        _data("application/json", json.dumps(packed.header)),
+        element("p", class_="said", role="status"),
+        element("noscript", element("p", "Moving about in the timeline needs JavaScript.", class_="count")),
+        _data("application/json", json.dumps(packed.header, separators=(",", ":"))),
         _data("application/octet-stream", packed.data),
+        _busy(timeline, name) if operations else None,
         _sql(timeline.sql),
         class_="timeline",
         aria_labelledby=name,
     )
+
+
+def _what_is_missing(timeline: Timeline, packed: Packed) -> Iterator[Markup]:
+    """What the page does not hold one by one, and how to get it."""
+    if timeline.left_out:
+        left_out = f"{show(timeline.left_out, 'count')} operations have no recorded start and are left out."
+        yield element("p", left_out, class_="count")
+    large = [row for row in packed.header["rows"] if "levels" in row]
+    if not large:
+        return
+    held = show(sum(row["count"] for row in large), "count")
+    whole = show(sum(row["whole"] for row in large), "count")
+    which = "one lane" if len(large) == 1 else f"{show(len(large), 'count')} lanes"
+    stretches = "; ".join(
+        f"{label} ({show(last - first, 'ns')} from {show(first, 'ns')})"
+        for first, last, label in packed.header["stretches"]
+    )
+    yield element(
+        "p",
+        f"Of the {whole} operations of {which} the page holds {held} one by one, where a line "
+        f"stands above the lane: {stretches or 'nowhere'}. Elsewhere it "
+        f"knows for every {show(packed.header['bins']['width'], 'ns')} how busy the lane is, how many operations "
+        "begin and which name takes most of the time; choose such a part for the query that gives its operations "
+        "(tracelode sql). tracelode export writes all of them for other viewers.",
+        class_="count",
+    )
+
+
+def _busy(timeline: Timeline, name: str) -> Markup:
+    """The timeline as a table, for those who do not see it."""
+    columns = (
+        Column("lane", "Lane"),
+        Column("operations", "Operations", "count"),
+        Column("busy_ns", "Busy", "ns"),
+        Column("share", "Share of the time shown", "share"),
+    )
+    first, last = span(timeline)
+    rows = [
+        {"lane": lane.label, "operations": len(lane.start_ns), "busy_ns": busy, "share": busy / max(last - first, 1)}
+        for lane in timeline.lanes
+        for busy in (busy_ns(lane.start_ns, lane.duration_ns),)
+    ]
+    grid = _table(Table("Time in which something runs, by lane", columns, rows, timeline.busy_sql), f"{name}t")
+    return element("details", element("summary", "Busy time of each lane as a table"), grid, class_="lanes")
 
 
 def _data(kind: str, text: str) -> Markup:

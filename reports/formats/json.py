@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Any
 
 from ...store.version import VERSION
-from ..report import Block, Chart, Lane, Report, Section, Table, Text, Timeline
-from ..timeline import busy_ns
+from ..report import Block, Chart, Report, Section, Table, Text, Timeline
+from ..timeline import busy_ns, span
 from ..units import plain
 
 __all__ = ["SCHEMA", "SUFFIX", "render"]
@@ -63,16 +63,27 @@ def _block(block: Block) -> dict[str, Any]:
                 "type": "timeline",
                 "title": block.title,
                 "base_ns": block.base_ns,
-                "lanes": [_lane(lane) for lane in block.lanes],
+                "lanes": _lanes(block),
                 "overlays": [{"label": o.label, "spans": len(o.spans)} for o in block.overlays],
                 "left_out": block.left_out,
                 "sql": block.sql,
             }
 
 
-def _lane(lane: Lane) -> dict[str, Any]:
-    busy = busy_ns(lane.start_ns, lane.duration_ns)
-    return {"label": lane.label, "operations": len(lane.start_ns), "busy_ns": busy, "sql": lane.sql}
+def _lanes(timeline: Timeline) -> list[dict[str, Any]]:
+    """Each lane with how long something runs on it, as such and as a share of the time shown."""
+    first, last = span(timeline)
+    busy = [busy_ns(lane.start_ns, lane.duration_ns) for lane in timeline.lanes]
+    return [
+        {
+            "label": lane.label,
+            "operations": len(lane.start_ns),
+            "busy_ns": ns,
+            "share": ns / max(last - first, 1),
+            "sql": lane.sql,
+        }
+        for lane, ns in zip(timeline.lanes, busy, strict=True)
+    ]
 
 
 def _exact(value: Any) -> Any:

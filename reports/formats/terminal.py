@@ -9,7 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ..blocks import bars, sparkline
-from ..report import Block, Chart, Column, Report, Section, Table, Text, Timeline
+from ..report import Block, Chart, Column, Report, Section, Table, Text, Timeline, Unit
 from ..text import clean, shorten
 from ..timeline import busy_ns, busy_shares
 from ..units import NUMERIC, column, show
@@ -180,6 +180,7 @@ def _chart(chart: Chart, width: int) -> Iterator["RenderableType"]:
     """What `reports.charts` left for a terminal in the specification: a line of blocks, or bars."""
     drawn: Mapping[str, Any] = chart.specification.get("usermeta", {}).get("terminal", {})
     values: Sequence[float] = drawn.get("values", ())
+    unit: Unit = drawn.get("unit", "ns")
     if not values:
         yield _text("see the chart in the HTML report", "dim")
     elif "labels" in drawn:
@@ -187,7 +188,7 @@ def _chart(chart: Chart, width: int) -> Iterator["RenderableType"]:
         yield _text(drawn["title"], "dim")
     else:
         yield _text(sparkline(values, width), "blue")
-        yield _text(f"{drawn['title']}: {show(min(values), 'ns')} to {show(max(values), 'ns')}", "dim")
+        yield _text(f"{drawn['title']}: {show(min(values), unit)} to {show(max(values), unit)}", "dim")
 
 
 def _bar_grid(labels: Sequence[str], values: Sequence[float], width: int) -> "RenderableType":

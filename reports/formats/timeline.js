@@ -6,29 +6,28 @@ const AXIS = 20, LABEL = 15, PRESENCE = 2;
 
 function setUpTimeline(figure) {
   const canvas = figure.querySelector("canvas"), context = canvas.getContext("2d");
-  const tip = figure.querySelector(".tip"), status = figure.querySelector(".status");
+  const tip = figure.querySelector(".tip"), status = figure.querySelector(".status"), said = figure.querySelector(".said");
   const [json, octets] = figure.querySelectorAll("script");
-  const header = JSON.parse(json.textContent), names = header.names;
-  let rows = [], slots = [], highlighted = -1, picked = null, lane = -1;
+  const header = JSON.parse(json.textContent), base = BigInt(header.base), stretches = header.stretches;
+  let names = [], all = [], rows = [], slots = [], highlighted = -1, picked = null, lane = -1;
   let layout = { width: 0, height: 0, gutter: 0, scale: 1, boxes: [] };
   const whole = { left: 0, span: 1 }, view = { left: 0, span: 1 };
 
-  function slotOf(row, at) {
+  function slotOf(row, id, at) {
     if (row.kind === "overlay") return NAMED + (at & 1);
-    const id = row.name[at];
     return highlighted < 0 || highlighted === id ? slots[id] : NAMED + 1;
   }
 
   function measure() {
     const width = canvas.clientWidth, scale = window.devicePixelRatio || 1;
-    const longest = Math.max(...rows.map((row) => row.label.length));
+    const longest = Math.max(...rows.map((row) => row.title.length));
     const gutter = width >= 640 ? Math.min(longest * 6.5 + 14, width / 4) : 0;
     const thick = rows.length > 28 ? 12 : 20;
     let y = AXIS;
-    const boxes = rows.map(() => {
+    const boxes = rows.map((row) => {
       y += gutter ? 0 : LABEL;
-      const box = { y, height: thick };
-      y += thick + 5;
+      const box = { y, height: row.kind === "curve" ? 32 : thick };
+      y += box.height + 5;
       return box;
     });
     layout = { width, height: y, gutter, scale, boxes };
@@ -47,7 +46,8 @@ function setUpTimeline(figure) {
     const line = style.getPropertyValue("--line").trim(), soft = style.getPropertyValue("--soft").trim();
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
-    rows.forEach((row, at) => drawStrip(row, layout.boxes[at], soft));
+    const accent = style.getPropertyValue("--accent").trim();
+    rows.forEach((row, at) => (row.kind === "curve" ? drawCurve : drawStrip)(row, layout.boxes[at], soft, accent));
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.font = `11px ${style.fontFamily}`;
     context.textBaseline = "middle";
@@ -55,15 +55,16 @@ function setUpTimeline(figure) {
     rows.forEach((row, at) => {
       const { y, height } = layout.boxes[at];
       context.fillStyle = at === lane ? ink : muted;
-      if (layout.gutter) context.fillText(fitted(row.label, layout.gutter - 12), 0, y + height / 2);
-      else context.fillText(fitted(row.label, layout.width), 4, y - LABEL / 2);
-      for (const [index, a, b] of row.wide) {
+      if (layout.gutter) context.fillText(fitted(row.title, layout.gutter - 12), 0, y + height / 2);
+      else context.fillText(fitted(row.title, layout.width), 4, y - LABEL / 2);
+      for (const [index, a, b] of row.wide ?? []) {
         const from = layout.gutter + a / scale, room = (b - a) / scale - 8;
         const name = names[row.name[index]].replace(/^void /, "");
-        context.fillStyle = row.kind === "overlay" ? ink : DARK_ON.includes(slotOf(row, index)) ? "#14181d" : "#fff";
+        context.fillStyle = row.kind === "overlay" ? ink : DARK_ON.includes(slotOf(row, row.name[index], index)) ? "#14181d" : "#fff";
         context.fillText(fitted(name, room), from + 4, y + (height - PRESENCE) / 2 + 0.5, room);
       }
     });
+    rows.forEach((row, at) => row.levels && drawStretches(layout.boxes[at].y - 3, accent));
     if (picked) drawFrame(picked, ink);
     figure.dataset.view = `${view.left},${view.span}`;
   }
@@ -77,7 +78,7 @@ function setUpTimeline(figure) {
   function drawStrip(row, box, soft) {
     const width = pixels(), height = Math.round(box.height * layout.scale), scale = layout.scale;
     const x = Math.round(layout.gutter * scale), y = Math.round(box.y * scale);
-    const { busy, slot, edge, wide } = columnsOf(row, view.left, perPixel(), width, slotOf, 44 * scale);
+    const { busy, slot, edge, wide } = columnsOf(row, view.left, perPixel(), width, slotOf, 44 * scale, stretches);
     row.wide = wide;
     const image = context.createImageData(width, height), words = new Uint32Array(image.data.buffer);
     const foot = height - Math.round(PRESENCE * scale);
@@ -97,6 +98,24 @@ function setUpTimeline(figure) {
     context.globalCompositeOperation = "source-over";
   }
 
+  /** The samples as steps from the least value at the foot to the most at the top. */
+  function drawCurve(row, box, soft, accent) {
+    const { scale, gutter } = layout, range = row.most - row.least || 1, right = view.left + view.span;
+    const xOf = (time) => Math.min(Math.max(gutter * scale + (time - view.left) / perPixel(), gutter * scale), canvas.width);
+    const yOf = (at) => (box.y + 2 + (box.height - 4) * (1 - (row.value[at] - row.least) / range)) * scale;
+    context.fillStyle = soft;
+    context.fillRect(Math.round(gutter * scale), Math.round(box.y * scale), pixels(), Math.round(box.height * scale));
+    context.beginPath();
+    for (let at = Math.max(firstAfter(row, view.left) - 1, 0); at < row.count && row.start[at] <= right; at++) {
+      const until = at + 1 < row.count ? row.start[at + 1] : row.start[at];
+      context.lineTo(xOf(row.start[at]), yOf(at));
+      context.lineTo(xOf(until), yOf(at));
+    }
+    context.strokeStyle = accent;
+    context.lineWidth = 1.5 * scale;
+    context.stroke();
+  }
+
   function drawAxis(muted, line) {
     const width = layout.width - layout.gutter, step = niceStep((view.span / width) * 110);
     const [size, unit] = unitOf(Math.max(Math.abs(view.left), Math.abs(view.left + view.span)));
@@ -112,12 +131,22 @@ function setUpTimeline(figure) {
     }
   }
 
-  function drawFrame({ row, index }, ink) {
+  /** A line above a lane wherever the page holds its operations one by one. */
+  function drawStretches(y, accent) {
+    const width = layout.width - layout.gutter, xOf = (time) => Math.min(Math.max((time - view.left) / view.span, 0), 1) * width;
+    context.fillStyle = accent;
+    for (const [from, to] of stretches) {
+      if (to > view.left && from < view.left + view.span) context.fillRect(layout.gutter + xOf(from), y, Math.max(xOf(to) - xOf(from), 2), 2);
+    }
+  }
+
+  function drawFrame({ row, index, level, bin }, ink) {
     const box = layout.boxes[rows.indexOf(row)], width = layout.width - layout.gutter;
-    const a = layout.gutter + ((row.from[index] - view.left) / view.span) * width;
-    const b = layout.gutter + ((row.to[index] - view.left) / view.span) * width;
+    const begin = level ? level.first + bin * level.width : row.from[index], end = level ? begin + level.width : row.to[index];
+    const a = layout.gutter + ((begin - view.left) / view.span) * width;
+    const b = layout.gutter + ((end - view.left) / view.span) * width;
     const from = Math.max(a, layout.gutter), to = Math.min(b, layout.width);
-    if (to < layout.gutter || from > layout.width) return;
+    if (!box || to < layout.gutter || from > layout.width) return;
     context.strokeStyle = ink;
     context.lineWidth = 1.5;
     context.strokeRect(from - 1, box.y - 1, Math.max(to - from, 1) + 2, box.height + 2);
@@ -144,19 +173,27 @@ function setUpTimeline(figure) {
     show(view.left + share * (view.span - span), span);
   }
 
-  /** The operation under a point: of those in the pixel the longest, else the nearest within three pixels. */
+  /** What is under a point: of the operations in the pixel the longest, else the nearest within three pixels, or a bin. */
   function hit(x, y) {
     const at = layout.boxes.findIndex((box) => y >= box.y && y < box.y + box.height);
     if (at < 0 || x < layout.gutter) return null;
     const row = rows[at], pixel = perPixel();
     const begin = view.left + Math.floor((x - layout.gutter) * layout.scale) * pixel, end = begin + pixel;
+    const inFull = stretches.some(([from, to]) => begin >= from && begin < to);
+    if (row.levels && !inFull) return hitBin(row, begin + pixel / 2);
     let best = -1, score = -3 * pixel, count = 0;
     for (let index = firstAfter(row, begin - 3 * pixel); index < row.count && row.from[index] < end + 3 * pixel; index++) {
       const overlap = Math.min(row.to[index], end) - Math.max(row.from[index], begin);
-      if (overlap > 0) count++;
+      if (overlap > 0 || (overlap === 0 && row.from[index] === row.to[index])) count++;
       if (overlap > score) [best, score] = [index, overlap];
     }
+    if (row.kind === "curve") best = Math.min(firstAfter(row, end), row.count) - 1;
     return best < 0 ? null : { row, index: best, count };
+  }
+
+  function hitBin(row, time) {
+    const level = levelFor(row, perPixel()), bin = Math.floor((time - level.first) / level.width);
+    return level.name[bin] ? { row, level, bin } : null;
   }
 
   const position = (event) => {
@@ -168,90 +205,75 @@ function setUpTimeline(figure) {
     const [x, y] = position(event), found = hit(x, y);
     tip.hidden = !found;
     if (!found) return;
-    const { row, index, count } = found, start = row.start[index];
-    const when = `${exact(row.end[index] - start)} from ${exact(start)} · ${row.label}`;
-    tip.replaceChildren(make("b", { textContent: names[row.name[index]] }), make("span", { textContent: when }));
-    if (count > 1) tip.append(make("div", { textContent: `the longest of ${grouped(count)} here: zoom in for the others` }));
+    const [name, ...lines] = found.level ? binWords(found, names) : operationWords(found, names);
+    tip.replaceChildren(make("b", { textContent: name }), make("span", { textContent: lines[0] }));
+    tip.append(...lines.slice(1).map((line) => make("div", { textContent: line })));
     tip.style.left = `${Math.max(Math.min(x + 12, layout.width - tip.offsetWidth - 4), 0)}px`;
     tip.style.top = `${y + 18}px`;
   }
 
   const detail = make("div", { className: "picked", hidden: true });
   function pick(found) {
-    picked = found;
-    detail.hidden = !found;
+    picked = found && found.row.kind !== "curve" ? found : null;
+    detail.hidden = !picked;
     redraw();
-    if (!found) return;
-    const { row, index } = found;
-    const base = BigInt(header.base), start = base + BigInt(row.start[index]), end = base + BigInt(row.end[index]);
-    const length = grouped(row.end[index] - row.start[index]);
-    const line = `${row.label}: starts at ${grouped(start)} ns, lasts ${length} ns`;
-    detail.replaceChildren(make("b", { textContent: names[row.name[index]] }), make("div", { textContent: line }));
-    if (!row.sql) return;
-    const sql = `select *\nfrom (\n${row.sql}\n)\nwhere start_ns = ${start} and end_ns = ${end}`;
-    const pre = make("pre", { tabIndex: 0 }, make("code", { textContent: sql }));
-    detail.append(make("div", { className: "sql" }, pre, copyButton(() => sql)));
+    said.textContent = "";
+    if (!picked) return;
+    const { row, index, level, bin } = picked;
+    if (level) return pickBin(row, level.first + bin * level.width, level.width, binWords(picked, names));
+    const length = grouped(row.end[index] - row.start[index]), name = names[row.name[index]];
+    const line = `${row.label}: starts at ${grouped(base + BigInt(row.start[index]))} ns, lasts ${length} ns`;
+    detail.replaceChildren(make("b", { textContent: name }), make("div", { textContent: line }));
+    if (row.sql) detail.append(queryBox(queryOf(row, index, base)));
+    said.textContent = `${name}, ${row.label}, starts at ${exact(row.start[index])}, lasts ${exact(row.end[index] - row.start[index])}`;
+  }
+
+  function pickBin(row, from, width, words) {
+    detail.replaceChildren(make("b", { textContent: words[0] }), ...words.slice(1).map((textContent) => make("div", { textContent })),
+      make("div", { textContent: "This query gives the operations:" }), queryBox(queryBetween(row, from, from + width, base)));
+    said.textContent = words.join(", ");
   }
 
   /** Moves from one operation to the next on the chosen lane, and into view. */
   function step(by) {
-    if (lane < 0) lane = Math.max(rows.findIndex((row) => row.kind === "lane"), 0);
-    const row = rows[lane], same = picked && picked.row === row;
+    if (lane < 0 || rows[lane].kind === "curve") lane = Math.max(rows.findIndex((row) => row.kind === "lane"), 0);
+    const row = rows[lane], same = picked && picked.row === row && !picked.level;
     const index = same ? picked.index + by : firstAfter(row, view.left + view.span / 2);
-    if (index < 0 || index >= row.count) return;
+    if (!row || index < 0 || index >= row.count) return;
     pick({ row, index });
     const outside = row.end[index] < view.left || row.start[index] > view.left + view.span;
     if (outside) show(row.start[index] - view.span / 2, view.span);
   }
 
-  function chooseLane(by) {
-    lane = Math.min(Math.max(lane + by, 0), rows.length - 1);
-    redraw();
+  /** Shows the next or the previous iteration: from the chosen one on, else from the middle of the view. */
+  function stepIteration(by) {
+    const row = all.find((one) => one.group === "iterations" && one.count);
+    if (!row) return;
+    const after = firstAfter(row, view.span < whole.span ? view.left + view.span / 2 : whole.left);
+    const index = picked?.row === row ? picked.index + by : by > 0 ? after : after - 1;
+    if (index < 0 || index >= row.count) return;
+    pick({ row, index });
+    frame(row.start[index], row.end[index]);
   }
 
-  const top = make("table"), body = make("tbody");
-  function setUpTop() {
-    const heads = ["Name", "Operations", "Time", "Share"].map((text, at) =>
-      make("th", { textContent: text, scope: "col", className: at ? "n" : "t" }));
-    const caption = make("caption", {}, make("span", { textContent: "Names with most time in view" }));
-    top.append(caption, make("thead", {}, make("tr", {}, ...heads)), body);
-    figure.querySelector(".status").after(detail, make("div", { className: "top scroll" }, top));
+  const frame = (from, to) => show(from - (to - from) * 0.03, (to - from) * 1.06);
+
+  function chooseLane(by) {
+    lane = Math.min(Math.max(lane + by, 0), rows.length - 1);
+    if (rows[lane]) said.textContent = rows[lane].title;
+    redraw();
   }
 
   /** What is in view, in words and as a table: for those who do not see the canvas, and as its legend. */
   function describe() {
-    const time = new Map(), right = view.left + view.span;
-    let operations = 0, sum = 0;
-    for (const row of rows) {
-      if (row.kind !== "lane") continue;
-      for (let at = firstAfter(row, view.left); at < row.count && row.start[at] < right; at++) {
-        const spent = Math.min(row.end[at], right) - Math.max(row.start[at], view.left), id = row.name[at];
-        const entry = time.get(id) ?? time.set(id, [0, 0]).get(id);
-        entry[0] += spent;
-        entry[1]++;
-        sum += spent;
-        operations++;
-      }
-    }
-    const most = [...time].sort((a, b) => b[1][0] - a[1][0] || a[0] - b[0]).slice(0, 10);
-    body.replaceChildren(...most.map(([id, [spent, count]]) => topRow(id, spent, count, sum)));
+    const lanes = all.filter((row) => row.kind === "lane"), everything = view.span >= whole.span;
+    const found = everything
+      ? { most: header.totals, operations: header.operations, sum: header.spent, names: header.used }
+      : inView(lanes, view.left, view.left + view.span, perPixel(), stretches);
+    const caption = "Names with most time in view";
+    top.fill(found.most, found.sum, found.about ? `${caption}, about: each bin's time is counted to its first name` : caption);
     status.textContent = `In view: ${rounded(view.span)} from ${exact(Math.round(view.left))}, `
-      + `${counted(operations, "operation")} of ${counted(time.size, "name")}`;
-  }
-
-  function topRow(id, spent, count, sum) {
-    const swatch = make("i");
-    swatch.style.background = COLOURS[slots[id]];
-    const button = make("button", { type: "button", textContent: short(names[id]), title: names[id] });
-    button.setAttribute("aria-pressed", highlighted === id);
-    button.addEventListener("click", () => {
-      highlighted = highlighted === id ? -1 : id;
-      body.querySelectorAll("button").forEach((other) => other.setAttribute("aria-pressed", other === button && highlighted === id));
-      draw();
-    });
-    const cells = [grouped(count), rounded(spent), `${((spent / sum || 0) * 100).toFixed(1)}\u202f%`];
-    return make("tr", {}, make("td", {}, swatch, button),
-      ...cells.map((text) => make("td", { className: "n", textContent: text })));
+      + `${found.about ? "about " : ""}${counted(found.operations, "operation")} of ${counted(found.names, "name")}`;
   }
 
   const keys = {
@@ -259,6 +281,7 @@ function setUpTimeline(figure) {
     w: () => zoom(0.7), "+": () => zoom(0.7), "=": () => zoom(0.7), s: () => zoom(1 / 0.7), "-": () => zoom(1 / 0.7),
     0: () => show(whole.left, whole.span), Home: () => show(whole.left, whole.span),
     ",": () => step(-1), ".": () => step(1), ArrowUp: () => chooseLane(-1), ArrowDown: () => chooseLane(1),
+    n: () => stepIteration(1), p: () => stepIteration(-1), "?": () => dialog.showModal(),
     Escape: () => ((tip.hidden = true), pick(null)),
   };
 
@@ -315,53 +338,56 @@ function setUpTimeline(figure) {
     canvas.addEventListener("pointerleave", () => (tip.hidden = true));
   }
 
+  const dialog = keyDialog();
+  let top = null;
   function setUpControls() {
-    const button = (text, label, act) => {
-      const node = make("button", { type: "button", textContent: text, title: label });
-      node.setAttribute("aria-label", label);
-      node.addEventListener("click", act);
-      return node;
-    };
+    const { field, shown } = toggles(all, choose);
+    choose(shown);
     const controls = make("div", { className: "controls" },
       button("+", "Zoom in", () => zoom(0.5)), button("−", "Zoom out", () => zoom(2)),
       button("←", "Earlier", () => pan(-0.3)), button("→", "Later", () => pan(0.3)),
-      button("All", "Show all", keys.Home));
-    figure.querySelector(".view").before(controls);
+      button("All", "Show all", keys.Home), button("Keys", "Keys", () => dialog.showModal()),
+      make("span", { textContent: header.wanted.length ? "Go to" : "" }), ...header.wanted.map(([from, to, label]) => button(label, label, () => frame(from, to))));
+    figure.querySelector(".view").before(controls, field);
+    top = topTable(names, (id) => COLOURS[slots[id]], (id) => ((highlighted = id), draw()));
+    status.after(detail, top.box, dialog);
     const help = matchMedia("(pointer: coarse)").matches
       ? "Drag to move, pinch to zoom, tap an operation for its details and its query."
       : "Drag or [←] [→] to move, [Ctrl] wheel or [+] [−] to zoom, [0] for everything. Click an operation, or step"
-        + " with [,] and [.] from one to the next, for its details and its query; [↑] [↓] change the lane.";
+        + " with [,] and [.] from one to the next, for its details and its query; [?] lists all keys.";
     const parts = help.split(/[[\]]/).map((text, at) => (at % 2 ? make("kbd", { textContent: text }) : text));
     figure.querySelector(".help").replaceChildren(...parts);
   }
 
+  /** Shows the rows of those groups, and the lanes. */
+  function choose(groups) {
+    rows = all.filter((row) => row.kind === "lane" || groups.has(row.group));
+    lane = -1;
+    measure();
+    redraw();
+  }
+
   async function start() {
-    rows = await unpack(header, octets.textContent);
-    const totals = new Float64Array(names.length);
-    for (const row of rows) {
-      if (row.kind === "lane") for (let at = 0; at < row.count; at++) totals[row.name[at]] += row.end[at] - row.start[at];
-    }
-    const order = [...totals.keys()].sort((a, b) => totals[b] - totals[a] || a - b);
-    slots = new Uint8Array(names.length);
-    order.forEach((id, rank) => (slots[id] = rank < NAMED ? rank : NAMED + (rank & 1)));
-    const filled = rows.filter((row) => row.count);
+    ({ names, rows: all } = await unpack(header, octets.textContent));
+    for (const row of all) row.title = labelOf(row);
+    slots = Uint8Array.from(names, (_, id) => NAMED + (id & 1));
+    header.totals.slice(0, NAMED).forEach(([id], rank) => (slots[id] = rank));
+    const filled = all.filter((row) => row.count);
     whole.left = filled.length ? Math.min(...filled.map((row) => row.from[0])) : 0;
-    whole.span = Math.max(...filled.map((row) => row.to[row.count - 1]), whole.left + NARROWEST_NS) - whole.left;
-    setUpTop();
+    whole.span = Math.max(...filled.map((row) => row.to[row.count - 1]), header.last, whole.left + NARROWEST_NS) - whole.left;
+    Object.assign(view, whole);
     setUpControls();
     setUpInput();
-    Object.assign(view, whole);
     new ResizeObserver(() => (measure(), draw())).observe(canvas.parentNode);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-    measure();
     draw();
     describe();
-    figure.timeline = { view, rows, show, draw, layout: () => layout };
+    figure.timeline = { view, rows: all, show, draw, layout: () => layout };
     figure.dataset.ready = Math.round(performance.now());
   }
 
   if ("DecompressionStream" in window) return start();
-  figure.querySelector(".view").hidden = true;
+  figure.classList.add("no-canvas");
   status.textContent = "This browser cannot unpack the timeline; it needs Chrome 103, Firefox 113, Safari 16.4 or later."
     + " The query below gives its operations.";
   return null;

@@ -38,4 +38,4 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
         "Summed device time of each pattern, and how often it occurs.",
         found.sql,
     )
-    return (picture, table("Patterns, the most time first", columns, found))
+    return (picture, table("Patterns, by the time they add to those before them", columns, found))

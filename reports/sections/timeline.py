@@ -23,6 +23,4 @@ def _blocks(trace: Trace, ask: Ask, found: Finding) -> tuple[Block, ...]:
         Column("share", "Share of span", "share"),
         Column("span_ns", "Span", "ns"),
     )
-    for needed in ("iteration_times", "repeats"):
-        ask(needed)
     return (timeline(trace, ask), table("Time by state, from first to last work of each device", columns, found))

@@ -1,14 +1,60 @@
 """Performance: where the time goes, which iteration is slow, and what the device waits for."""
 
+from functools import cache
+
 from ...mining.analyses.idle import CAUSES
 from ...mining.words import count
 from ...store.trace import Trace
 from ..health import health_lines
 from ..report import Report, Section
-from ..sections import breakdown, cadences, gaps, host_calls, idle, iterations, kernels, patterns, timeline
+from ..sections import (
+    breakdown,
+    cadences,
+    collectives,
+    copies,
+    findings,
+    gaps,
+    graph,
+    graph_replay,
+    host_calls,
+    idle,
+    iterations,
+    kernels,
+    launches,
+    overlap,
+    patterns,
+    positions,
+    remainder,
+    roles,
+    setup,
+    streams,
+    timeline,
+)
 from ..shown import Ask
 
-SECTIONS = (timeline, iterations, breakdown, patterns, kernels, idle, host_calls, gaps, cadences)
+SECTIONS = (
+    findings,
+    timeline,
+    iterations,
+    breakdown,
+    positions,
+    graph,
+    patterns,
+    kernels,
+    idle,
+    host_calls,
+    gaps,
+    launches,
+    graph_replay,
+    overlap,
+    collectives,
+    copies,
+    streams,
+    cadences,
+    roles,
+    remainder,
+    setup,
+)
 """What the report shows, in this order."""
 
 WORK = ("kernel", "copy", "fill")
@@ -33,6 +79,36 @@ GLOSSARY = {
         "An iteration longer than the median by 5 robust standard deviations and by 5 %. More of: the state in which "
         "it exceeds that state's median most, and by how much."
     ),
+    "counts to": (
+        "Where several operations run at once, an instant counts to the one that started first of those that compute, "
+        "else communicate, else copy."
+    ),
+    "evidence": "The rows that a finding rests on; its saving is the sum of those of its device.",
+    "finding": "A cause of lost time that a diagnosis told, of the device that loses most by it.",
+    "saves at most": (
+        "A bound: what a device's span could shrink by without the cause, all else as it is. Bounds of several "
+        "findings overlap and do not add up."
+    ),
+    "node": (
+        "A device, stage, iteration, repeated block or operation in the performance graph; the busy times of the nodes "
+        "in a node add up to its own."
+    ),
+    "pass": "One execution of an operation, one round of a repeated block, or one iteration.",
+    "variation": "Standard deviation over mean.",
+    "category": "What a kernel does, judged by its name: docs/categories.md.",
+    "launch delay": (
+        "From the start of the host call to the start on the device; of several operations of one call the first "
+        "counts."
+    ),
+    "queue": "Operations launched earlier that have not started at the moment of a launch.",
+    "graph replay": "Work that one call starts as a recorded graph.",
+    "hidden": "The share of the time of communication or copies in which compute runs as well.",
+    "algbw": "The size of a collective over its time.",
+    "busbw": (
+        "algbw times what a link carries of the size: 2(n−1)/n for an all-reduce, (n−1)/n for all-gather, "
+        "reduce-scatter and all-to-all, 1 for broadcast, reduce, send and receive (as nccl-tests has it)."
+    ),
+    "unexplained": "Work outside all iterations and all repeated patterns.",
     **{f"idle: {cause}": f"{meaning[0].upper()}{meaning[1:]}." for cause, meaning in CAUSES.items()},
 }
 
@@ -41,6 +117,7 @@ def build(trace: Trace, ask: Ask) -> Report:
     """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
     if not _has_work(trace):
         return _report(trace, _without_work(trace), ())
+    ask = cache(ask)  # several sections show the same finding
     sections = tuple(part.section(trace, ask) for part in SECTIONS)
     return _report(trace, _verdict(sections, ask), sections)
 
@@ -68,12 +145,12 @@ def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report
 
 
 def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
-    """The opening words: where the time goes, which iterations stand out, and why the device waits if it does."""
+    """The opening words: where the time goes, which iterations stand out, what costs most, or why the device waits."""
     said = {section.key: section.sentence for section in sections if section.blocks}
     states = ask("states").rows
     idle = states.filter(states["state"] == "idle")["share"].max() or 0
-    keys = ["timeline", "iterations"]
-    if float(idle) >= WORTH_SAYING:  # pyright: ignore[reportArgumentType] - a share
+    keys = ["timeline", "iterations", "findings"]
+    if float(idle) >= WORTH_SAYING and "findings" not in said:  # pyright: ignore[reportArgumentType] - a share
         keys.append("idle")
         calls = ask("host_calls").rows if "host_calls" in said else None
         keys += ["host_calls"] * bool(calls is not None and len(calls) and calls["share"][0] >= A_LOT)

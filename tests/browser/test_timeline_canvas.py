@@ -1,12 +1,18 @@
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.browser.conftest import Open, Opened
-from tracelode.reports.report import Lane, Overlay, Report, Section, Timeline
+from tests.building import build
+from tracelode.mining.mine import find
+from tracelode.reports.lanes import timeline as timeline_of
+from tracelode.reports.report import Curve, Lane, Overlay, Report, Section, Timeline
 
 pytestmark = pytest.mark.browser
 
@@ -261,6 +267,288 @@ def test_the_table_names_what_is_in_view_and_follows_the_zoom(open_report: Open)
     assert page.locator(".status").get_attribute("aria-live") == "polite"
 
 
+def layout_of(opened: Opened) -> Any:
+    return opened.page.evaluate("document.querySelector('figure.timeline').timeline.layout()")
+
+
+def click_at(opened: Opened, row: int, share: float) -> None:
+    """Clicks on a row, at that share of the time in view."""
+    layout = layout_of(opened)
+    x = layout["gutter"] + (layout["width"] - layout["gutter"]) * share
+    opened.page.locator("canvas").click(position={"x": x, "y": layout["boxes"][row]["y"] + 6})
+
+
+def see(opened: Opened, left: float, span: float) -> None:
+    opened.page.evaluate("([a, b]) => document.querySelector('figure.timeline').timeline.show(a, b)", [left, span])
+    settled(opened)
+
+
+def crowded(seed: int = 3) -> tuple[Lane, Timeline]:
+    """300,000 operations, more than a page carries; a typical iteration in the middle."""
+    random = np.random.default_rng(seed)
+    duration = random.integers(1, 2000, 300_000)
+    start = np.cumsum(random.integers(500, 1500, 300_000))
+    lane = Lane("stream 7", start, duration, np.arange(300_000) % 5, "select * from kernel")
+    middle = (int(start[290_000]), int(start[290_500]), "typical iteration 9")
+    return lane, Timeline("K", 0, list("abcde"), [lane], "select 1", wanted=(middle,))
+
+
+@pytest.mark.parametrize("stretch", [(0.0, 1.0), (0.1, 0.5), (0.97, 0.02), (0.9, 0.0002)])
+def test_the_busy_share_painted_is_that_of_the_data_on_levels_too(
+    open_report: Open, stretch: tuple[float, float]
+) -> None:
+    lane, timeline = crowded()
+    opened = ready(open_report(report_of(replace(timeline, names=["a"], lanes=[replace(lane, name=lane.name * 0)]))))
+    blank_decoration(opened)
+    whole = view(opened)
+    see(opened, whole[0] + stretch[0] * whole[1], stretch[1] * whole[1])
+    left, span = view(opened)
+    painted, width = painted_pixels(opened, 0)
+    end = np.maximum.accumulate(lane.start_ns + lane.duration_ns)
+    begin = np.maximum(lane.start_ns, np.concatenate([[0], end[:-1]]))
+    busy = np.clip(np.minimum(end, left + span) - np.maximum(begin, left), 0, None).sum()
+    assert painted == pytest.approx(busy / span * width, abs=1)
+    assert opened.faults == []
+
+
+def test_where_the_page_holds_no_single_operations_it_says_what_it_knows_and_gives_the_query(open_report: Open) -> None:
+    lane, timeline = crowded()
+    opened = ready(open_report(report_of(timeline)))
+    at = int(lane.start_ns[280_000])
+    see(opened, at, 100_000)
+    click_at(opened, 0, 0.5)
+    lines = opened.page.locator(".picked > div").all_text_contents()
+    assert re.fullmatch(r"takes most of [\d.]+.µs from [\d.]+.ms · stream 7", lines[0])
+    assert re.fullmatch(r"busy \d+.%, \d+ operations? begin here, not in this page one by one", lines[1])
+    sql = opened.page.locator(".picked code").text_content()
+    first, last = re.search(r"start_ns < (\d+) and \(end_ns > (\d+)", sql).groups()[::-1]
+    began = int(((lane.start_ns >= int(first)) & (lane.start_ns < int(last))).sum())
+    assert f" {began} operation" in lines[1]
+    assert "about " in opened.page.locator(".status", has_text="about").text_content()
+    assert "300\u202f000 operations of one lane the page holds" in opened.page.locator("figure > .count").inner_text()
+    assert opened.faults == []
+
+
+def test_a_wanted_stretch_is_a_button_away_and_its_operations_are_there_one_by_one(open_report: Open) -> None:
+    lane, timeline = crowded()
+    opened = ready(open_report(report_of(timeline)))
+    opened.page.get_by_role("button", name="typical iteration 9").click()
+    left, span = settled(opened)
+    assert left < lane.start_ns[290_000] < lane.start_ns[290_500] < left + span
+    see(opened, int(lane.start_ns[290_100]), 100)
+    click_at(opened, 0, 0.001)
+    shown = re.findall(r"_ns = (\d+)", opened.page.locator(".picked code").text_content())
+    at = int(np.searchsorted(lane.start_ns, int(shown[0])))
+    assert 290_090 <= at <= 290_100
+    assert (int(shown[0]), int(shown[1])) == (lane.start_ns[at], lane.start_ns[at] + lane.duration_ns[at])
+
+
+SAME_TIMES = [
+    {"start_ns": 100, "end_ns": 100, "name": "zero", "correlation": 1},
+    {"start_ns": 100, "end_ns": 100, "name": "also zero", "correlation": 2},
+    {"start_ns": 100, "end_ns": 400, "name": "long", "correlation": 3},
+    {"start_ns": 100, "end_ns": 400, "name": "<b>'; drop table kernel; --", "correlation": 4},
+    {"start_ns": 100, "end_ns": 400, "name": "long", "correlation": 5},
+    {"start_ns": 300, "end_ns": 350, "name": "under", "correlation": 6},
+    {"start_ns": 500, "end_ns": 600, "name": None, "correlation": 7},
+]
+
+
+def test_the_query_shown_for_each_operation_gives_exactly_its_row(open_report: Open, tmp_path: Path) -> None:
+    copies = [{"start_ns": 500, "end_ns": 600, "bytes": 1, "correlation": 8}]
+    trace, archive = build(tmp_path, kernel=SAME_TIMES, copy=copies)
+    opened = ready(open_report(report_of(timeline_of(trace, lambda name: find(trace, archive, name)))))
+    opened.page.locator("canvas").focus()
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.keyboard.press("ArrowDown")
+    opened.page.keyboard.press(".")
+    for _ in range(9):
+        opened.page.keyboard.press(",")
+    found = []
+    for _ in range(8):
+        rows = trace.sql(opened.page.locator(".picked code").text_content())
+        assert len(rows) == 1
+        row = rows.row(0, named=True)
+        assert opened.page.locator(".picked b").text_content() == row["name"]
+        words = opened.page.locator(".said").text_content()
+        assert words == (
+            f"{row['name']}, process 1 device 0 stream 7, starts at {row['start_ns'] - 100}\u202fns, "
+            f"lasts {row['end_ns'] - row['start_ns']}\u202fns"
+        )
+        found.append(row["correlation"])
+        opened.page.keyboard.press(".")
+    assert sorted(found) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert opened.faults == []
+
+
+def test_an_operation_without_length_leaves_a_mark_and_can_be_pointed_at(open_report: Open) -> None:
+    opened = ready(open_report(report_of(one_lane([0, 5000, 9000], [1000, 0, 1000], [0, 1, 2]))))
+    blank_decoration(opened)
+    layout = layout_of(opened)
+    box = layout["boxes"][0]
+    foot = [round(layout["gutter"]), box["y"] + box["height"] - 1, round(layout["width"] - layout["gutter"])]
+    reds = opened.page.evaluate(PAINTED, foot)
+    marked = [at for at, red in enumerate(reds) if red != SOFT_RED and 0.3 < at / len(reds) < 0.7]
+    assert len(marked) == 1
+    assert marked[0] / len(reds) == pytest.approx(0.5, abs=0.002)
+    click_at(opened, 0, 0.5005)
+    assert opened.page.locator(".picked b").text_content() == "copy"
+
+
+def rows_with(opened: Opened) -> list[str]:
+    return opened.page.evaluate("document.querySelector('figure.timeline').timeline.rows.map((row) => row.label)")
+
+
+def mixed() -> Timeline:
+    lane = Lane("stream 7", np.arange(10) * 1000, np.full(10, 800), np.arange(10) % 2)
+    iterations = Overlay(
+        "iterations", [(at * 2000, at * 2000 + 1900, f"iteration {at}") for at in range(5)], "iterations"
+    )
+    faults = Overlay("page faults", [(2500, 2600, "<i>3 faults")], "page faults")
+    memory = Curve("memory", np.array([0, 2000, 8000]), np.array([0, 4_000_000, 1_000_000]), "bytes")
+    return Timeline("K", 0, ["a", "b"], [lane], "", (iterations, faults), curves=(memory,))
+
+
+def test_rows_of_a_kind_are_hidden_and_shown_by_a_tick(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    assert len(layout_of(opened)["boxes"]) == 4
+    height = layout_of(opened)["height"]
+    opened.page.get_by_label("page faults").uncheck()
+    opened.page.get_by_label("counters").uncheck()
+    assert len(layout_of(opened)["boxes"]) == 2
+    assert layout_of(opened)["height"] < height
+    click_at(opened, 1, 0.01)
+    assert opened.page.locator(".picked b").text_content() == "a"
+    opened.page.get_by_label("page faults").check()
+    click_at(opened, 1, 0.2604)
+    assert opened.page.locator(".picked b").text_content() == "<i>3 faults"
+    assert opened.faults == []
+
+
+def test_a_curve_is_drawn_from_its_least_to_its_most_and_tells_its_values(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    layout = layout_of(opened)
+    box, room = layout["boxes"][2], layout["width"] - layout["gutter"]
+    opened.page.locator("canvas").hover(position={"x": layout["gutter"] + room * 0.5, "y": box["y"] + 5})
+    assert opened.page.locator(".tip").inner_text().split("\n") == [
+        "4\u202f000\u202f000 bytes",
+        "from 2\u202fµs · memory",
+    ]
+    column = """([x, y, height]) => {
+      const data = document.querySelector("canvas").getContext("2d").getImageData(x, y, 1, height).data;
+      const reds = [...data].filter((_, at) => at % 4 === 0);
+      return reds.indexOf(Math.min(...reds)) / height;
+    }"""
+    at = [
+        opened.page.evaluate(column, [round(layout["gutter"] + room * share), box["y"], box["height"]])
+        for share in (0.1, 0.5)
+    ]
+    assert at[0] > 0.8
+    assert at[1] < 0.2
+
+
+def test_keys_go_from_iteration_to_iteration(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    opened.page.locator("canvas").focus()
+    seen = []
+    for key in "nnnp":
+        opened.page.keyboard.press(key)
+        left, span = settled(opened)
+        seen.append((opened.page.locator(".picked b").text_content(), round(left + span / 2), round(span)))
+    assert [(name, span) for name, _, span in seen] == [(f"iteration {at}", 2014) for at in (0, 1, 2, 1)]
+    assert seen[1][1] == 2950
+    assert opened.page.locator(".said").text_content().startswith("iteration 1, iterations, starts at 2\u202fµs")
+
+
+def test_a_question_mark_lists_the_keys_and_escape_goes_back_to_the_timeline(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    opened.page.locator("canvas").focus()
+    assert opened.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    opened.page.keyboard.press("?")
+    dialog = opened.page.get_by_role("dialog", name="Keys of the timeline")
+    assert dialog.is_visible()
+    assert "next or the previous iteration" in dialog.inner_text()
+    opened.page.keyboard.press("Escape")
+    assert dialog.is_hidden()
+    assert opened.page.evaluate("document.activeElement.tagName") == "CANVAS"
+    opened.page.get_by_role("button", name="Keys").click()
+    opened.page.get_by_role("button", name="Close").click()
+    assert dialog.is_hidden()
+
+
+def test_those_who_do_not_see_it_get_names_words_and_a_table(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    label = "K: 10 operations on 1 lane. The tables below name them and say how busy each lane is."
+    assert opened.page.get_by_role("application", name=label).count() == 1
+    assert opened.page.locator("canvas").get_attribute("aria-roledescription") == "timeline"
+    assert opened.page.locator(".said").get_attribute("role") == "status"
+    opened.page.get_by_text("Busy time of each lane as a table").click()
+    cells = opened.page.locator(".lanes tbody tr").first.locator("td").all_text_contents()
+    assert cells == ["stream 7", "10", "8.00", "81.6"]
+    opened.page.locator("canvas").focus()
+    opened.page.keyboard.press("ArrowDown")
+    assert opened.page.locator(".said").text_content() == "iterations"
+
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+def touch(opened: Opened, *moments: list[tuple[float, float]]) -> None:
+    """Fingers at these places, one moment after the other; then lifted."""
+    session = opened.page.context.new_cdp_session(opened.page)
+    for kind, fingers in zip(["touchStart"] + ["touchMove"] * (len(moments) - 1), moments, strict=True):
+        points = [{"x": x, "y": y, "id": at} for at, (x, y) in enumerate(fingers)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def test_two_fingers_zoom_and_one_moves_on_a_phone(open_report: Open) -> None:
+    opened = ready(open_report(report_of(Timeline("K", 0, ["gemm"], [many(1, overlaps=False)], "")), **PHONE))
+    whole = view(opened)
+    opened.page.locator("canvas").scroll_into_view_if_needed()
+    box = opened.page.locator("canvas").bounding_box()
+    y = box["y"] + box["height"] / 2
+    touch(opened, [(150, y), (230, y)], [(140, y), (240, y)], [(110, y), (270, y)])
+    left, span = settled(opened)
+    assert span == pytest.approx(whole[1] / 2, rel=0.05)
+    touch(opened, [(300, y)], [(290, y)], [(200, y)])
+    moved = settled(opened)
+    assert moved[1] == span
+    assert moved[0] == pytest.approx(left + span * 100 / box["width"], rel=0.02)
+    assert opened.faults == []
+
+
+def test_a_phone_shows_the_whole_timeline_without_scrolling_sideways(open_report: Open) -> None:
+    opened = ready(open_report(report_of(replace(mixed(), wanted=((0, 900, "typical iteration 0"),))), **PHONE))
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+    opened.page.get_by_role("button", name="Keys").click()
+    box = opened.page.get_by_role("dialog").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+
+
+def test_in_print_and_without_scripts_a_still_picture_stands_for_the_canvas(open_report: Open) -> None:
+    opened = ready(open_report(report_of(mixed())))
+    still = opened.page.locator(".still svg")
+    assert (still.is_visible(), opened.page.locator("canvas").is_visible()) == (False, True)
+    opened.page.emulate_media(media="print")
+    assert (still.is_visible(), opened.page.locator("canvas").is_visible()) == (True, False)
+    assert opened.page.pdf().startswith(b"%PDF")
+    assert opened.faults == []
+    bare = open_report(report_of(mixed()), java_script_enabled=False)
+    assert bare.page.locator(".still svg").is_visible()
+    assert bare.page.locator("canvas").is_hidden()
+
+
+def test_the_canvas_follows_the_colours_of_the_system(open_report: Open) -> None:
+    empty = []
+    for scheme in ("light", "dark"):
+        opened = ready(open_report(report_of(mixed()), color_scheme=scheme))
+        layout = layout_of(opened)
+        empty.append(opened.page.evaluate(PAINTED, [round(layout["gutter"]) + 5, layout["boxes"][1]["y"] + 5, 1]))
+    assert empty == [[0xF4], [0x1B]]
+
+
 def test_overlays_are_rows_with_their_labels(open_report: Open) -> None:
     overlay = Overlay("iterations", [(BASE + 5000, BASE + 10_000, "iteration 1"), (BASE, BASE + 4000, "iteration 0")])
     lane = Lane("stream 7", np.array([BASE]), np.array([10_000]), np.array([0]))
@@ -283,6 +571,7 @@ def test_a_browser_that_cannot_unpack_says_what_it_needs(open_report: Open) -> N
     opened = open_report(report_of(one_lane([0], [1], [0])), script="delete window.DecompressionStream")
     opened.page.locator(".status", has_text="it needs Chrome 103").wait_for()
     assert opened.page.locator("canvas").is_hidden()
+    assert opened.page.locator(".still svg").is_visible()
     assert opened.faults == []
 
 

@@ -89,6 +89,17 @@ def test_the_scanner_reads_what_the_json_path_reads(events: list[Any], gap: str,
         assert _read(content) == scanned
 
 
+def test_events_with_and_without_blanks_may_stand_in_one_file() -> None:
+    event = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"stream": 7}}
+    later = [event | {"ts": 10 * number} for number in range(6)]
+    styles = [(",", ":"), (", ", ": "), (",", ":"), (" , ", " : "), (",\n", ":\t"), (",", ":")]
+    texts = [json.dumps(one, separators=style) for one, style in zip(later, styles, strict=True)]
+    content = f'{{"schemaVersion": 1, "traceEvents": [{", ".join(texts)}]}}'.encode()
+    scanned = _read(content)
+    assert len(scanned["kernel"]) == 6
+    assert "other" not in scanned
+
+
 def test_the_scanner_itself_takes_the_usual_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this, the test above would compare the JSON path with itself."""
     left: list[int] = []

@@ -44,7 +44,7 @@ UNIT = {"sequence": 0, "first": 0, "last": 1, "distance": 0, "time_ns": 0}
 def timed(folder: Path, *processes: Sequence[tuple[int, int, str]]) -> Trace:
     """A trace of processes with iterations of those times, types and phases, as if mined."""
     trace, archive = build(folder, kernel=[{"start_ns": 0, "end_ns": 1}])
-    rows: dict[str, list[dict[str, Any]]] = {"level": [], "iteration": [], "unit": [], "segment": []}
+    rows: dict[str, list[dict[str, Any]]] = {"level": [], "iteration": [], "unit": [], "iteration_state": []}
     for level, iterations in enumerate(processes):
         key = {"process": level + 1, "level": level}
         rows["level"].append(LEVEL | key)

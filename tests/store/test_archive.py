@@ -262,3 +262,26 @@ def test_what_is_no_record_of_a_source_is_passed_over(tmp_path: Path) -> None:
         record.write_text(text)
         assert archive.find(SOURCE) is None
         assert archive.memberships() == []
+
+
+def test_texts_are_kept_under_their_version_and_replace_those_of_others(tmp_path: Path) -> None:
+    archive, id = Archive(tmp_path / "archive"), "a" * 64
+    assert archive.kept(id, "report", "1") is None
+    archive.keep(id, "report", "1", {"page": "größer\r\n<\udc80>", "numbers": "{}\n"})
+    assert archive.kept(id, "report", "1") == {"page": "größer\r\n<?>", "numbers": "{}\n"}
+    assert archive.kept(id, "other", "1") is archive.kept("b" * 64, "report", "1") is None
+    archive.keep(id, "report", "2", {"page": "new"})
+    assert archive.kept(id, "report", "1") is None
+    assert archive.kept(id, "report", "2") == {"page": "new"}
+    assert list(archive.fsck()) == []
+
+
+def test_a_kept_text_that_was_altered_is_not_given_out(tmp_path: Path) -> None:
+    archive, id = Archive(tmp_path / "archive"), "a" * 64
+    archive.keep(id, "report", "1", {"page": "true"})
+    (path,) = (tmp_path / "archive" / "derived").glob("*/*/page")
+    path.write_text("not so")
+    assert archive.kept(id, "report", "1") is None
+    assert [(damage.file, damage.fault) for damage in archive.fsck()] == [
+        ("page", "does not have the sha256 of its manifest")
+    ]

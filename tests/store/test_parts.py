@@ -10,7 +10,7 @@ from tracelode.store.parts import GROUPS, load, names
 
 
 def test_every_kind_of_part_has_a_folder() -> None:
-    assert set(GROUPS) == {"reader", "analysis", "comparison", "topic", "format", "command"}
+    assert set(GROUPS) == {"reader", "analysis", "comparison", "diagnosis", "topic", "format", "export", "command"}
     for kind in GROUPS:
         assert all(part.origin == "tracelode" for part in names(kind).values())
 

@@ -81,7 +81,7 @@ def test_odd_folder_names_do_not_break_out_of_the_statement(tmp_path: Path) -> N
         ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>", "normalization"),
         ("at::native::normal_kernel", "other"),
         ("triton_tem_fused_addmm_3", "gemm"),
-        ("saxpy(double *)", "other"),
+        ("saxpy(double *)", "elementwise"),
     ],
 )
 def test_a_kernels_name_tells_its_category(tmp_path: Path, name: str, category: str) -> None:

@@ -56,8 +56,8 @@ def test_the_whole_report_is_there() -> None:
                 "title": "All operations",
                 "base_ns": 0,
                 "lanes": [
-                    {"label": "stream 7", "operations": 3, "busy_ns": 700, "sql": "select * from kernel"},
-                    {"label": "stream 8", "operations": 1, "busy_ns": 100, "sql": ""},
+                    {"label": "stream 7", "operations": 3, "busy_ns": 700, "share": 0.7, "sql": "select * from kernel"},
+                    {"label": "stream 8", "operations": 1, "busy_ns": 100, "share": 0.1, "sql": ""},
                 ],
                 "overlays": [{"label": "iterations", "spans": 2}],
                 "left_out": 12,

@@ -1,0 +1,134 @@
+"""From lost stretches of time to a diagnosis: the SQL and the judging that all diagnoses have in common."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..store.kinds import category_sql
+from ..store.trace import Trace
+from .diagnosis import Diagnosis, Place
+from .levels import MAIN
+from .thresholds import thresholds
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["STEP", "judged", "kinds", "new_ns"]
+
+STEP = f"""
+main as ({MAIN}),
+step as (
+    select iteration.process, iteration.iteration, from_ns, start_ns, end_ns
+    from iteration
+    join main using (process, level)
+)
+"""
+"""SQL: the iterations of the main level of each process."""
+
+EVIDENCE = """
+with {step},
+steps as (select process, count(*) as steps from step group by process),
+{losses},
+placed as (
+    select loss.*, step.end_ns > loss.start_ns as inside
+    from loss
+    asof left join step on step.process = loss.process and step.from_ns <= loss.start_ns
+)
+select
+    process,
+    device,
+    what,
+    detail,
+    count(*) as count,
+    sum(time_ns)::bigint as time_ns,
+    sum(saves_ns)::bigint as saves_ns,
+    (coalesce(sum(saves_ns) filter (inside), 0) / any_value(steps))::bigint as saves_per_iteration_ns,
+    arg_max(start_ns, saves_ns order by start_ns) as at_ns
+from placed
+left join steps using (process)
+group by process, device, what, detail
+order by saves_ns desc, process, device, what, detail
+"""
+
+SPANS = "select process, device, sum(duration_ns)::bigint as span_ns from segment group by process, device"
+
+ENOUGH = """
+select process, device
+from segment
+group by process, device
+having sum(duration_ns) filter ({among}) >= {least} * sum(duration_ns)
+limit 1
+"""
+"""SQL: whether a device spends so much time in such segments at all."""
+
+
+def kinds() -> str:
+    """SQL: the category of each kernel name, as `kind`; names are few, so that judging each is quicker than kernels."""
+    return f"kind as (select name, {category_sql('name')} as category from (select distinct name from kernel))"
+
+
+def new_ns(order: str) -> str:
+    """SQL: the part of an interval that none before it on the same device covers; they sum to the union's length."""
+    rows = "rows between unbounded preceding and 1 preceding"
+    before = f"max(end_ns) over (partition by process, device order by {order} {rows})"
+    return f"greatest(0, end_ns - greatest(start_ns, coalesce({before}, start_ns)))"
+
+
+def judged(
+    trace: Trace,
+    name: str,
+    losses: str,
+    say: "Callable[[Place, pl.DataFrame], str]",
+    *,
+    bound: str,
+    advice: str,
+    among: str = "true",
+) -> tuple[Diagnosis, ...]:
+    """The diagnosis, if a device loses at least the share `least_share` of its span; else none.
+
+    `losses` are table expressions of SQL, the last of them `loss` with the columns `process`, `device`, `start_ns`,
+    `what`, `detail`, `time_ns` and `saves_ns`, one row for each stretch lost; they may use those of `STEP`. `say` makes
+    the sentence from the device that loses most and its rows. `among` is a condition on segments: all losses are in
+    such ones, so that nothing is looked at closely where these are few.
+    """
+    import polars as pl
+
+    least = thresholds(name)["least_share"]
+    if not len(trace.sql(ENOUGH.format(among=among, least=least))):
+        return ()
+    sql = EVIDENCE.format(step=STEP.strip(), losses=losses.strip()).strip()
+    rows = trace.sql(sql)
+    sums = rows.group_by("process", "device").agg(pl.col("saves_ns", "saves_per_iteration_ns", "count").sum())
+    found = sums.join(trace.sql(SPANS), on=["process", "device"])
+    found = found.filter(pl.col("saves_ns") >= least * pl.col("span_ns"))
+    found = found.filter(pl.col("saves_ns") > 0).sort("saves_ns", "process", "device", descending=[True, False, False])
+    if not len(found):
+        return ()
+    worst = found.row(0, named=True)
+    own = rows.filter((pl.col("process") == worst["process"]) & (pl.col("device") == worst["device"]))
+    iterated = own["saves_per_iteration_ns"].null_count() == 0
+    devices = trace.sql("select count(distinct (process, device)) from segment").item()
+    place = Place(
+        process=worst["process"],
+        device=worst["device"],
+        saves_ns=worst["saves_ns"],
+        saves_per_iteration_ns=worst["saves_per_iteration_ns"] if iterated else None,
+        span_ns=worst["span_ns"],
+        count=worst["count"],
+        many=devices > 1,
+        others=len(found) - 1,
+    )
+    sentence = f"{say(place, own)} {place.saved}"
+    told = Diagnosis(
+        name=name,
+        sentence=sentence,
+        process=place.process,
+        device=place.device,
+        saves_ns=place.saves_ns,
+        saves_per_iteration_ns=place.saves_per_iteration_ns,
+        span_ns=place.span_ns,
+        bound=bound,
+        advice=advice,
+        rows=rows,
+        sql=sql,
+    )
+    return (told,)

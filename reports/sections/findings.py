@@ -1,0 +1,62 @@
+"""What costs the devices time, in words, with what it rests on and what it could save."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...mining.finding import Finding
+from ...store.trace import Trace
+from ..report import Block, Column, Section, Text
+from ..shown import Ask, section_of, table
+
+__all__ = ["section"]
+
+SHOWN = 5
+"""Findings told with their evidence; the others are in the list alone."""
+ROWS = 10
+
+EVIDENCE = """
+select finding, process, device, what, detail, count, time_ns, saves_ns, saves_per_iteration_ns, at_ns
+from evidence
+where finding = {finding}
+order by number
+limit {shown}
+"""
+
+
+def section(trace: Trace, ask: Ask) -> Section:
+    """The section: a list of the findings, the greatest saving first, then the first of them with their evidence."""
+    return section_of("findings", "Findings", ask, "findings", lambda found: tuple(_blocks(found, ask("evidence"))))
+
+
+def _blocks(found: Finding, evidence: Finding) -> Iterator[Block]:
+    columns = (
+        Column("name", "Finding"),
+        Column("process", "Process", "id"),
+        Column("device", "Device", "id"),
+        Column("saves_ns", "Saves at most", "ns"),
+        Column("saves_per_iteration_ns", "An iteration", "ns"),
+        Column("share", "Share of the device's time", "share"),
+    )
+    yield table("Findings, the greatest saving first", columns, found)
+    for row in found.rows.head(SHOWN).iter_rows(named=True):
+        yield from _told(row, evidence)
+
+
+def _told(row: Mapping[str, Any], evidence: Finding) -> Iterator[Block]:
+    """One finding: its sentence, the rule of the bound and what to try, then the evidence."""
+    title = row["name"].replace("_", " ").capitalize()
+    yield Text(f"{row['finding'] + 1}. {title}. {row['sentence']} The bound is {row['bound']}. {row['advice']}")
+    columns = (
+        Column("process", "Process", "id"),
+        Column("device", "Device", "id"),
+        Column("what", "What"),
+        Column("detail", "Detail"),
+        Column("count", "Times", "count"),
+        Column("time_ns", "Time", "ns"),
+        Column("saves_ns", "Saves at most", "ns"),
+        Column("saves_per_iteration_ns", "An iteration", "ns"),
+    )
+    sql = EVIDENCE.format(finding=row["finding"], shown=ROWS).strip()
+    rows = evidence.rows.filter(evidence.rows["finding"] == row["finding"]).head(ROWS)
+    told = tuple(column for column in columns if not rows[column.key].is_null().all())
+    yield table(f"{title}: what saves most", told, Finding("evidence", "", rows, sql))
