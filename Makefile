@@ -33,6 +33,7 @@ bench: setup ## measure ingest, mining and its quality, each against baselines i
 	$(PY) -m benchmarks.analyses
 	$(PY) -m benchmarks.passes
 	$(PY) -m benchmarks.timeline
+	$(PY) -m benchmarks.report
 	$(PY) -m benchmarks.suffix
 	$(PY) -m benchmarks.quality
 

@@ -27,7 +27,7 @@ same as (
         count(distinct kind) > 1 or count(distinct input_elements) > 1 as unlike,
         max(start_ns) - min(start_ns) as spread_ns,
         max(end_ns) - min(end_ns) as end_spread_ns,
-        arg_max(process, start_ns) as late
+        arg_max(process, (start_ns, -process)) as late
     from call
     group by "group", ranks, sequence, number
 ),

@@ -44,8 +44,8 @@ waited as (
         child.node,
         sum(edge.idle_ns) filter (edge.parent = root and edge.source is distinct from edge.target) as before_ns,
         sum(edge.idle_ns) filter (edge.parent >= child.node or edge.source = edge.target) as inside_ns,
-        arg_max(edge.cause, edge.cause_ns) filter (edge.parent = root and edge.source is distinct from edge.target)
-            as cause
+        arg_max(edge.cause, edge.cause_ns order by edge.cause)
+            filter (edge.parent = root and edge.source is distinct from edge.target) as cause
     from child
     join performance_edge as edge
         on edge.parent >= child.node and edge.parent < child.next_node
@@ -53,7 +53,7 @@ waited as (
     group by child.node
 ),
 between_iterations as (
-    select target as root, arg_max(cause, cause_ns) as cause, sum(idle_ns) as idle_ns
+    select target as root, arg_max(cause, cause_ns order by cause) as cause, sum(idle_ns) as idle_ns
     from performance_edge
     where target in (select root from chosen)
     group by target
@@ -88,7 +88,7 @@ select
     row_number() over (partition by process, device order by step) as step,
     case
         when count(*) = 1 then any_value(name)
-        else concat(count(*), ' others, most in ', arg_max(name, time_ns))
+        else concat(count(*), ' others, most in ', arg_max(name, time_ns order by name))
     end as name,
     count(*) as nodes,
     case when count(*) = 1 then any_value(repeat) end as repeat,

@@ -15,7 +15,7 @@ select
     sum(duration_ns)::bigint as time_ns,
     sum(duration_ns) / sum(sum(duration_ns)) over () as share,
     max(duration_ns) as longest_ns,
-    arg_max(start_ns, duration_ns) as longest_at_ns
+    arg_max(start_ns, duration_ns order by start_ns) as longest_at_ns
 from segment
 where state = 'idle'
 group by cause, before, after

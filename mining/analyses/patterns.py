@@ -25,7 +25,7 @@ NEEDS = ("iterations",)
 Ints = npt.NDArray[np.int64]
 
 LEVELS = """
-select sequence, arg_max(level, coverage) as level, max(period) as period, min(count) as count
+select sequence, arg_max(level, coverage order by level) as level, max(period) as period, min(count) as count
 from level
 where kind = 'iteration'
 group by sequence

@@ -51,7 +51,7 @@ operation as (
     where ordinal <= last
 ),
 called as (
-    select process, place, arg_max(symbol, time_ns) as symbol
+    select process, place, arg_max(symbol, time_ns order by symbol) as symbol
     from (select process, place, symbol, sum(time_ns) as time_ns from operation group by all order by all)
     group by process, place
 ),
@@ -80,7 +80,7 @@ select
     any_value(label) as name,
     min(iteration) as iteration,
     max(iteration) as last_iteration,
-    arg_max(iteration, time_ns) as longest_iteration,
+    arg_max(iteration, time_ns order by iteration) as longest_iteration,
     max(time_ns) as time_ns,
     any_value(usual_ns) as usual_ns,
     max(time_ns) / nullif(any_value(usual_ns), 0) as ratio,

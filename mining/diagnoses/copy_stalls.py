@@ -20,7 +20,7 @@ select
     device,
     start_ns,
     concat('copy ', kind) as what,
-    concat_ws(', ', source_memory || ' to ' || target_memory, bytes || ' bytes') as detail
+    concat_ws(', ', source_memory || ' to ' || target_memory, format_bytes(bytes)) as detail
 from copy
 where flaw is null
 """
