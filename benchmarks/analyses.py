@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.process import run
-from benchmarks.setting import setting
+from benchmarks.setting import tell
 from data.generator.planted import Training, label, plant
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, Facts, Source
@@ -94,12 +94,7 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
     measured = [measure(int(kernels), given.rounds) for kernels in given.kernels]
-    report = {**setting("tracelode", "numba", "numpy", "polars", "duckdb"), "figures": measured}
-    for figures in measured:
-        for key, value in figures.items():
-            print(f"{key:<24}{value:.4g}" if isinstance(value, float) else f"{key:<24}{value}")
-    if given.output:
-        given.output.write_text(json.dumps(report, indent=1) + "\n")
+    tell(measured, given.output, "tracelode", "numba", "numpy", "polars", "duckdb")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.process import run
-from benchmarks.setting import setting
+from benchmarks.setting import tell
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, Facts, Source
 
@@ -155,12 +155,7 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
     measured = [measure(int(given.kernels), streams, given.rounds) for streams in given.streams]
-    report = {**setting("tracelode", "numba", "numpy", "duckdb", "pyarrow"), "figures": measured}
-    for figures in measured:
-        for key, value in figures.items():
-            print(f"{key:<28}{value:.4g}" if isinstance(value, float) else f"{key:<28}{value}")
-    if given.output:
-        given.output.write_text(json.dumps(report, indent=1) + "\n")
+    tell(measured, given.output, "tracelode", "numba", "numpy", "duckdb", "pyarrow")
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ same trace, in a process of its own as well.
 """
 
 import argparse
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from benchmarks.analyses import ITERATION, add
 from benchmarks.process import run
-from benchmarks.setting import setting
+from benchmarks.setting import tell
 from tracelode.store import Archive
 
 REPORT = (
@@ -56,12 +55,7 @@ def main() -> None:
     options.add_argument("--kernels", type=float, default=1e6)
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
-    figures = measure(int(given.kernels))
-    for key, value in figures.items():
-        print(f"{key:<24}{value:.4g}" if isinstance(value, float) else f"{key:<24}{value}")
-    if given.output:
-        told = {**setting("tracelode", "numba", "numpy", "polars", "duckdb"), "figures": figures}
-        given.output.write_text(json.dumps(told, indent=1) + "\n")
+    tell([measure(int(given.kernels))], given.output, "tracelode", "numba", "numpy", "polars", "duckdb")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ measures them. It needs Chromium and the extra `dev`.
 """
 
 import argparse
-import json
 import shutil
 import tempfile
 import time
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.setting import setting
+from benchmarks.setting import tell
 from tracelode.reports.formats import html
 from tracelode.reports.report import Lane, Overlay, Report, Section, Timeline
 from tracelode.reports.timeline import pack
@@ -102,11 +101,7 @@ def main() -> None:
     options.add_argument("-o", "--output", type=Path, help="JSON file for the results")
     given = options.parse_args()
     figures = [measure(int(operations), given.rounds) for operations in given.operations]
-    for one in figures:
-        for key, value in one.items():
-            print(f"{key:<18}{value:.4g}" if isinstance(value, float) else f"{key:<18}{value}")
-    if given.output:
-        given.output.write_text(json.dumps({**setting("tracelode", "numpy"), "figures": figures}, indent=1) + "\n")
+    tell(figures, given.output, "tracelode", "numpy")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from .folding import SYMBOL, Tree, cover
 from .sorting import Ints, distinct
 from .spans import KEYS, Spans
 
-__all__ = ["Label", "Name", "kernel_names", "labels", "short", "span_names"]
+__all__ = ["Label", "Name", "called", "kernel_names", "labels", "short", "span_names"]
 
 LEAST_AGREEMENT = 0.8
 """A loop has the name of spans if the operations in both are this share of those in either; a leaf that of an operator
@@ -22,8 +22,7 @@ MOST_SPANS = 1.25
 """A loop is not named after spans that are this many times as many as its passes, or so many times fewer."""
 LONGEST = 40
 
-WORK = {"kernel": "coalesce(work.name, '(no name)')", "copy": "concat_ws(' ', 'copy', work.kind)", "fill": "'fill'"}
-"""SQL: what an operation is called."""
+CALLED = {"kernel": "coalesce({0}name, '(no name)')", "copy": "concat_ws(' ', 'copy', {0}kind)", "fill": "'fill'"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,11 @@ class Name:
     agreement: float | None = None
 
 
+def called(of: str = "") -> Mapping[str, str]:
+    """SQL: what an operation is called, by its table; `of` goes before the columns, such as `work.`."""
+    return {table: name.format(of) for table, name in CALLED.items()}
+
+
 def labels(trace: Trace) -> Mapping[int, Label]:
     """What each symbol of the table `member` stands for, as one of its operations says."""
     rows = trace.arrow("member", ["symbol", *KEYS, "kind"])
@@ -54,7 +58,7 @@ def labels(trace: Trace) -> Mapping[int, Label]:
     match = " and ".join(f"work.{key} = one.{key}" for key in KEYS)
     parts = [
         f"select symbol, one.kind, {label} as label from {kind} as work join one on {match} where one.kind = '{kind}'"
-        for kind, label in WORK.items()
+        for kind, label in called("work.").items()
         if trace.has(kind)
     ]
     found = trace.sql(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..mining.finding import Finding
+from ..mining.naming import called
 from ..store.trace import Trace
 from .overlays import curves, overlays
 from .report import Lane, Timeline
@@ -15,11 +16,6 @@ __all__ = ["timeline"]
 
 MOST_SLOW = 3
 
-WORK = {
-    "kernel": "coalesce(name, '(no name)')",
-    "copy": "concat_ws(' ', 'copy', kind)",
-    "fill": "'fill'",
-}
 ROWS = """
 with work as (
 {work}
@@ -50,11 +46,11 @@ order by process, device, stream
 
 def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
     """The timeline; the trace has device work and has been mined for `member`, `iteration` and `pattern`."""
-    there = [name for name in WORK if trace.has(name)]
+    there = {table: name for table, name in called().items() if trace.has(table)}
     work = "\nunion all\n".join(
-        f"select '{name}' as kind, process, device, stream, start_ns, end_ns, {WORK[name]} as name, correlation\n"
-        f"from {name}\nwhere flaw is distinct from 'no start'"
-        for name in there
+        f"select '{table}' as kind, process, device, stream, start_ns, end_ns, {name} as name, correlation\n"
+        f"from {table}\nwhere flaw is distinct from 'no start'"
+        for table, name in there.items()
     )
     rows = trace.sql(ROWS.format(work=work))
     names = trace.sql(f"select distinct name from (\n{work}\n) order by name")["name"].to_list()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..levels import MAIN
+from ..naming import called
 from ..rules import Operation, Rule, read_rules, stretches
 from ..spans import KEYS, spans
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 VERSION = 1
 NEEDS = ("iterations",)
 
-WORK = {"kernel": "coalesce(name, '(no name)')", "copy": "concat_ws(' ', 'copy', kind)", "fill": "'fill'"}
 
 OPERATIONS = f"""
 with main as ({MAIN}),
@@ -64,7 +64,7 @@ def label(trace: Trace, rules: Sequence[Rule]) -> Mapping[str, "pa.Table"]:
         return {}
     work = " union all ".join(
         f"select '{kind}' as work, {', '.join(KEYS)}, {name} as name from {kind}"
-        for kind, name in WORK.items()
+        for kind, name in called().items()
         if trace.has(kind)
     )
     parts = trace.sql(OPERATIONS.format(work=work)).partition_by("process", maintain_order=True)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..naming import called
 from ..sequence import OPERATIONS, Sequence, sequences
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ join (
 order by sequence, first
 """
 """SQL: the iterations of each sequence, at the level that covers most of it."""
-NAMES = {"kernel": "coalesce(name, '(no name)')", "copy": "concat_ws(' ', 'copy', kind)", "fill": "'fill'"}
-"""SQL: what an operation is called, by its table."""
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
@@ -105,7 +104,7 @@ def _added(trace: Trace, name: str, part: npt.NDArray[np.int8]) -> "pl.DataFrame
     import polars as pl
 
     work = trace.sql(
-        f"select process, device, {NAMES[name]} as name, duration_ns, row from "
+        f"select process, device, {called()[name]} as name, duration_ns, row from "
         f"(select *, row_number() over () as row from {name}) order by row"
     )
     parts = pl.Series("part", PARTS, dtype=pl.String).gather(pl.Series(part))

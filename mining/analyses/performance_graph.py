@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..naming import Label, labels
+from ..naming import Label, called, labels
 from ..nodes import NONE, Graph, Told, Work, devices_of, graph
 from ..programs import programs
 from ..shares import STATES, shares
@@ -31,7 +31,6 @@ NEEDS = ("hierarchy", "segments")
 LEAVES = {"communication": 1, "copy": 2, "fill": 2}
 """The state of operations by category, as in `segment`; all others compute."""
 KEYS = "process, device, stream, start_ns, end_ns"
-NAMES = {"kernel": "coalesce(name, '(no name)')", "copy": "concat_ws(' ', 'copy', kind)", "fill": "'fill'"}
 OTHERS = """
 select process, device, start_ns, end_ns, {name} as label, {category} as category
 from (
@@ -120,7 +119,7 @@ def _others(trace: Trace) -> "pl.DataFrame":
 
     mined = dict(trace.sql("select kind, count(*) from member group by kind").rows())
     parts: list[pl.DataFrame] = []
-    for table, name in NAMES.items():
+    for table, name in called().items():
         if not trace.has(table) or trace.rows[table] == mined.get(table):
             continue
         kind = category_sql("name") if table == "kernel" else f"'{table}'"

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..naming import called
 from ..sorting import distinct
 from ..tiling import IDLE, tile
 
@@ -39,9 +40,9 @@ AFTER_WAIT_NS = 1_000_000
 """A thread that launches nothing for so long after a wait for the device did something else: it is the host."""
 
 WORK = {
-    "kernel": "state, coalesce(kernel.name, '(no name)') as name",
-    "copy": "2 as state, concat_ws(' ', 'copy', kind) as name",
-    "fill": "2 as state, 'fill' as name",
+    "kernel": f"state, {called('kernel.')['kernel']} as name",
+    "copy": f"2 as state, {called()['copy']} as name",
+    "fill": f"2 as state, {called()['fill']} as name",
 }
 KERNEL = """
 kernel left join (
@@ -50,10 +51,12 @@ kernel left join (
 ) as named on kernel.name is not distinct from named.name
 """
 """SQL: kernels with their state. Names are few: judging each once is ten times faster than judging each kernel."""
-SYNCHRONISING = """
+WAITING = r"synchronize|^(cuda|hip)memcpy(_v\d+)?$"
+"""Names of calls that return when the device is done."""
+SYNCHRONISING = f"""
 select process, thread, end_ns
 from api
-where regexp_matches(name, 'synchronize|^(cuda|hip)memcpy(_v\\d+)?$', 'i')
+where regexp_matches(name, '{WAITING}', 'i')
 order by process, thread, end_ns
 """
 STATES = ("compute", "communication", "copy", "idle")

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
+from ..analyses.segments import WAITING
 from ..diagnosis import Diagnosis, Place
 from ..losses import judged
 from ..waits import gaps
@@ -19,7 +20,7 @@ waiting as (
     select api.process, api.end_ns, api.name, {operator} as operator
     from api
     {operators}
-    where regexp_matches(api.name, 'synchronize|^(cuda|hip)memcpy(_v\\d+)?$', 'i')
+    where regexp_matches(api.name, '{waiting}', 'i')
 ),
 loss as (
     select
@@ -44,6 +45,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
     known = trace.has("op")
     losses = LOSSES.format(
         gaps=gaps(trace),
+        waiting=WAITING,
         operator="op.name" if known else "null::varchar",
         operators="left join op on op.id = api.op" if known else "",
     )
