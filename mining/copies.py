@@ -1,14 +1,11 @@
 """Copies with the iteration they start in and the time they are exposed for, as SQL for the analyses of copies."""
 
-from .levels import MAIN
+from .levels import STEP
 
 __all__ = ["PLACED"]
 
 PLACED = f"""
-main as ({MAIN}),
-step as (
-    select process, iteration, from_ns, end_ns from iteration join main using (process, level)
-),
+{STEP.strip()},
 steps as (
     select process, count(*) as steps from step group by process
 ),

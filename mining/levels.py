@@ -1,6 +1,6 @@
 """Which of the mined levels stands for the iterations of a process, and what their time is spent on."""
 
-__all__ = ["MAIN", "PARTS"]
+__all__ = ["MAIN", "PARTS", "STEP"]
 
 MAIN = """
     select process, level, device, period, confidence, phase_confidence, coverage
@@ -9,6 +9,16 @@ MAIN = """
     qualify row_number() over (partition by process order by count * period desc, level) = 1
 """
 """SQL: for each process its iteration level that covers the most operations."""
+
+STEP = f"""
+main as ({MAIN}),
+step as (
+    select iteration.process, iteration.iteration, from_ns, start_ns, end_ns
+    from iteration
+    join main using (process, level)
+)
+"""
+"""SQL: the iterations of the main level of each process, as `step`."""
 
 PARTS = """
     select part.process, part.device, part.iteration, part.state, part.time_ns, iteration.time_ns as iteration_ns

@@ -6,23 +6,13 @@ from typing import TYPE_CHECKING
 from ..store.kinds import category_sql
 from ..store.trace import Trace
 from .diagnosis import Diagnosis, Place
-from .levels import MAIN
+from .levels import STEP
 from .thresholds import thresholds
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["STEP", "judged", "kinds", "new_ns"]
-
-STEP = f"""
-main as ({MAIN}),
-step as (
-    select iteration.process, iteration.iteration, from_ns, start_ns, end_ns
-    from iteration
-    join main using (process, level)
-)
-"""
-"""SQL: the iterations of the main level of each process."""
+__all__ = ["judged", "kinds", "new_ns"]
 
 EVIDENCE = """
 with {step},

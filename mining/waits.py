@@ -106,7 +106,7 @@ def gaps(trace: Trace) -> str:
 
     'loader': a span that gets data covers at least half of the gap. 'beginning', only where the trace has no such span:
     an iteration that follows another begins when the gap ends, the host came late for other reasons than waiting for
-    the device, and no runtime call covers half of the gap. It goes after `losses.STEP`.
+    the device, and no runtime call covers half of the gap. It goes after `levels.STEP`.
     """
     long_ns = thresholds("waits")["long_ns"]
     spans = [text for name, text in SPANS.items() if trace.has(name)]
