@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
 from .database_columns import INT, TEXT
+from .lives import lives
 from .nsys_columns import arguments, filled, translated
 from .nsys_export import Export
 from .nsys_vocabulary import ACCESSES, ACTS, ALLOCATED, words
@@ -83,22 +82,4 @@ def _allocations(export: Export) -> None:
         }
         found.append(pa.table(columns))
     if found:
-        export.sink.write("allocation", _lives(pa.concat_tables(found)))
-
-
-def _lives(events: pa.Table) -> dict[str, pa.Array]:
-    """One row per block: a release without an allocation before it was born before the recording."""
-    keys = [(name, "ascending") for name in ("process", "address", "time")]
-    events = events.sort_by(keys).combine_chunks()
-    process, address = (pc.fill_null(events[name], -1).to_numpy() for name in ("process", "address"))
-    ends: npt.NDArray[np.bool_] = pc.fill_null(events["ends"], False).to_numpy()
-    time: npt.NDArray[np.int64] = events["time"].to_numpy()
-    followed = (process[1:] == process[:-1]) & (address[1:] == address[:-1]) & ends[1:] & ~ends[:-1]
-    released, taken = np.append(followed, False), np.insert(followed, 0, False)
-    row = np.flatnonzero(~ends | ~taken)
-    lives = events.take(pa.array(row))
-    columns = {name: lives[name] for name in ("process", "device", "kind", "address", "bytes", "owner", "args")}
-    death = np.where(ends[row], time[row], np.append(time[1:], 0)[row])
-    columns["birth_ns"] = pa.array(time[row], mask=ends[row])
-    columns["death_ns"] = pa.array(death, mask=~(released[row] | ends[row]))
-    return columns
+        export.sink.write("allocation", lives(pa.concat_tables(found)))

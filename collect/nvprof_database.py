@@ -1,5 +1,6 @@
 """An nvprof database as its readers see it: tables of activities by their kind, strings, processes."""
 
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ..store.errors import UnreadableFile
+from .cupti_calls import call_name
 from .database_columns import INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import dictionary, nonzero
 from .sink import Sink
@@ -24,6 +26,8 @@ NEEDED = (
     *(PREFIX + kind for kind in ("RUNTIME", "DRIVER", "KERNEL", "CONCURRENT_KERNEL", "MEMCPY", "MEMSET")),
 )
 """Tables without which the rest would tell a wrong story."""
+
+PROCESS_OBJECT, THREAD_OBJECT = 1, 2
 
 
 class Activities:
@@ -101,6 +105,10 @@ class Activities:
         """The string of one id."""
         return self.text(pa.array([id], INT))[0].as_py() if isinstance(id, int) else None
 
+    def function(self, interface: str, number: int) -> str:
+        """The name of a call: databases have only its number."""
+        return call_name(interface, number)
+
     def process(self, correlation: pa.Array) -> pa.Array:
         """The process of device work: of the call with its correlation id where there are several processes."""
         if len(self.calls) < 2:
@@ -114,6 +122,24 @@ class Activities:
         wanted = pc.fill_null(correlation, -1).to_numpy()
         at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return pa.array(np.where(known[at] == wanted, owners[at], self.main), INT)
+
+    def threads(self, rows: Rows) -> tuple[pa.Array, pa.Array]:
+        """The process and the thread from the records of objects: two 32-bit numbers, the thread signed as in calls."""
+        processes: list[int] = []
+        threads: list[int | None] = []
+        kinds = rows["objectKind"].to_pylist()
+        for kind, data in zip(kinds, rows["objectId"].to_pylist(), strict=True):
+            known = kind in (PROCESS_OBJECT, THREAD_OBJECT) and len(data or b"") >= 8
+            process, thread = struct.unpack_from("<Ii", data or b"") if known else (self.main, None)
+            processes.append(process)
+            threads.append(thread if kind == THREAD_OBJECT else None)
+        return pa.array(processes, INT), pa.array(threads, INT)
+
+    def launch(self, correlation: pa.Array) -> pa.Array | None:
+        """None: the calls tell it."""
+
+    def external(self, correlation: pa.Array) -> pa.Array | None:
+        """None: there are no such ids."""
 
     def place(self, values: pa.Array, column: str) -> pa.Array:
         """A device or stream, which all device work must have: 0 where none is given that fits."""

@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 from ...store.trace import Facts
+from ..cupti_work import read_calls, read_work
 from ..files import TraceFile
 from ..nsys_columns import as_json
 from ..nvprof_database import PREFIX, STRINGS, Activities
 from ..nvprof_identity import facts, name_main, write_identities
 from ..nvprof_spans import read_spans
-from ..nvprof_work import read_calls, read_work
 from ..sink import Sink
 from ..sqlite import MAGIC, open_database, schema
 

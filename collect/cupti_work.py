@@ -1,19 +1,19 @@
-"""What an nvprof database says of the host's calls and the devices' work.
+"""Activities of CUPTI as rows of our tables: the host's calls and the devices' work.
 
 The numbers of kinds are those of CUPTI's activity records (https://docs.nvidia.com/cupti). Left out of `args`, since
 they tell a performance engineer nothing: the number of a launch on its device (`gridId`), the time a kernel and its
 children completed where it equals the end, flags of the record, and the legacy cache preferences.
 """
 
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
 
-from .cupti_calls import call_name
+from .cupti_activities import Activities
 from .database_columns import INT, Rows
 from .nsys_columns import arguments, combinations, filled, nonzero, plus, translated
-from .nvprof_database import Activities
 
 __all__ = ["MEMORY", "read_calls", "read_work"]
 
@@ -54,7 +54,7 @@ def read_calls(activities: Activities) -> None:
                     "thread": rows["threadId"],
                     "start_ns": rows["start"],
                     "end_ns": activities.ended(rows),
-                    "name": translated(rows["cbid"], lambda number, kind=interface: call_name(kind, number)),
+                    "name": translated(rows["cbid"], partial(activities.function, interface)),
                     "kind": interface,
                     "correlation": rows["correlationId"],
                     "status": rows["returnValue"],
@@ -79,7 +79,7 @@ def read_work(activities: Activities) -> None:
     _graphs(activities)
 
 
-def _placed(activities: Activities, rows: Rows) -> dict[str, pa.Array]:
+def _placed(activities: Activities, rows: Rows) -> dict[str, pa.Array | None]:
     """The columns that all device operations share."""
     process = activities.process(rows["correlationId"])
     device = activities.place(rows["deviceId"], "device")
@@ -92,6 +92,8 @@ def _placed(activities: Activities, rows: Rows) -> dict[str, pa.Array]:
         "start_ns": rows["start"],
         "end_ns": activities.ended(rows),
         "correlation": rows["correlationId"],
+        "launch": activities.launch(rows["correlationId"]),
+        "external": activities.external(rows["correlationId"]),
     }
 
 

@@ -1,0 +1,134 @@
+"""What the agent in the program recorded: ranges, modules, phases and steps, operators, and the lives of tensors."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .database_columns import INT, TEXT
+from .lives import lives
+from .nsys_columns import dictionary, filled
+from .recording_chunks import Chunks
+from .sink import Sink
+
+__all__ = ["NEEDED", "read_python"]
+
+NEEDED = {
+    "range": frozenset({"start", "end", "thread", "name", "kind"}),
+    "op": frozenset({"start", "end", "thread", "name", "sequence", "phase", "shapes", "types"}),
+    "tensor": frozenset({"time", "address", "bytes", "device", "event", "thread", "owner", "stack"}),
+}
+"""The columns that each table must have."""
+
+RANGES = {0: "annotation", 1: "python", 2: "phase", 3: "annotation", 4: "mark"}
+"""Kinds of ranges: ranges and steps of the user, modules, phases, marks."""
+
+MODULE = 1
+PHASES = {1: "forward", 2: "backward", 3: "optimizer"}
+ALLOCATED, RELEASED, NAMED = 0, 1, 2
+NONE = 2**32 - 1
+"""How the agent writes that there is no name or thread."""
+
+Ints = npt.NDArray[np.int64]
+
+
+def read_python(chunks: Chunks, sink: Sink, process: int) -> None:
+    """Writes what the file of the agent holds into the sink."""
+    _ranges(chunks, sink, process)
+    _operators(chunks, sink, process)
+    _tensors(chunks, sink, process)
+
+
+def _ranges(chunks: Chunks, sink: Sink, process: int) -> None:
+    for chunk in chunks.read("range"):
+        kind = chunk["kind"].astype(np.int64)
+        module = kind == MODULE
+        named = chunk["name"].astype(np.int64) * 2 + module
+        texts = {key: _title(chunks.names.get(key // 2), module=bool(key % 2)) for key in np.unique(named).tolist()}
+        sink.write(
+            "range",
+            {
+                "process": process,
+                "thread": chunk["thread"].astype(np.int64),
+                "start_ns": chunk["start"].astype(np.int64),
+                "end_ns": chunk["end"].astype(np.int64),
+                "name": _translated(named, texts),
+                "kind": _translated(kind, {number: RANGES.get(number, "other") for number in np.unique(kind).tolist()}),
+            },
+        )
+
+
+def _title(name: str | None, *, module: bool) -> str:
+    """The name of a range; modules are told as PyTorch's own profiler tells them."""
+    return f"nn.Module: {name or ''}" if module else name or ""
+
+
+def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
+    for chunk in chunks.read("op"):
+        sequence = chunk["sequence"].astype(np.int64)
+        sink.write(
+            "op",
+            {
+                "process": process,
+                "thread": chunk["thread"].astype(np.int64),
+                "start_ns": chunk["start"].astype(np.int64),
+                "end_ns": chunk["end"].astype(np.int64),
+                "name": filled(_texts(chunks, chunk["name"]), ""),
+                "sequence": pa.array(sequence, INT, mask=sequence < 0),
+                "phase": _translated(chunk["phase"].astype(np.int64), PHASES),
+                "shapes": _texts(chunks, chunk["shapes"]),
+                "types": _texts(chunks, chunk["types"]),
+            },
+        )
+
+
+def _tensors(chunks: Chunks, sink: Sink, process: int) -> None:
+    """Lives of blocks of the framework's allocator, each owned by what was last found to live there."""
+    pieces = list(chunks.read("tensor"))
+    if not pieces:
+        return
+    said = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    said["owner"] = _owned(said)
+    said = {name: values[said["event"] != NAMED] for name, values in said.items()}
+    count, device, thread = len(said["event"]), said["device"].astype(np.int64), said["thread"].astype(np.int64)
+    if count:
+        events = {
+            "process": pa.array(np.full(count, process, np.int64)),
+            "device": pa.array(device, INT, mask=device < 0),
+            "kind": pa.array(["tensor"] * count),
+            "address": pa.array(said["address"].astype(np.int64)),
+            "bytes": pa.array(np.abs(said["bytes"].astype(np.int64))),
+            "thread": pa.array(thread, INT, mask=thread == NONE),
+            "owner": _texts(chunks, said["owner"]).cast(TEXT),
+            "stack": _texts(chunks, said["stack"]).cast(TEXT),
+            "time": pa.array(said["time"].astype(np.int64)),
+            "ends": pa.array(said["event"] == RELEASED),
+        }
+        sink.write("allocation", lives(pa.table(events)))
+
+
+def _owned(said: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint32]:
+    """The owner of each event: of an allocation, what was last named at its address before its release."""
+    event, time, address = (said[name].astype(np.int64) for name in ("event", "time", "address"))
+    order = np.lexsort((np.where(event == RELEASED, NAMED + 1, event), time, address))
+    event, address, owner = event[order], address[order], said["owner"][order]
+    at = np.arange(len(event))
+    born, gone = (np.maximum.accumulate(np.where(event == kind, at, -1)) for kind in (ALLOCATED, RELEASED))
+    lives_there = (event == NAMED) & (born > gone) & (address[born] == address)
+    owner[born[lives_there]] = owner[lives_there]  # in order of time: the last one stays
+    back = np.empty_like(owner)
+    back[order] = owner
+    return back
+
+
+def _texts(chunks: Chunks, ids: npt.NDArray[Any]) -> pa.DictionaryArray:
+    """The names of their numbers; null for none."""
+    numbers = ids.astype(np.int64)
+    return _translated(numbers, {id: chunks.names.get(id) for id in np.unique(numbers).tolist()})
+
+
+def _translated(values: Ints, texts: Mapping[int, str | None]) -> pa.DictionaryArray:
+    known, at = np.unique(values, return_inverse=True)
+    return dictionary(pa.array(at.astype(np.int32)), pa.array([texts.get(value) for value in known.tolist()], TEXT))

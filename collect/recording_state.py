@@ -1,0 +1,166 @@
+"""What a recording says of itself: its process and devices, the clocks, what was lost, what was left out on purpose."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ..store.trace import Facts
+from .rowwise import Rowwise
+from .sink import Sink
+
+__all__ = ["Said", "write_identities", "write_notes"]
+
+FORMAT = "recording"
+CLOCK = "raw monotonic"
+RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
+SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+"""What torchrun, SLURM and MPI call the rank and the number of ranks."""
+
+STEP_NS = 1_000_000
+"""A clock that was set, not slewed: the two clocks then differ by more from one second to the next."""
+
+FARTHEST = 1 << 61
+"""Counts and times beyond this are damage; a few less can be added up."""
+
+NUMBERS = {"multiprocessors": ("compute_units", 1, 2**31), "memory_bytes": ("memory_bytes", 1, 2**63)} | {
+    "bandwidth_kB_s": ("memory_bandwidth", 1000, 2**63),
+    "clock_kHz": ("clock_hz", 1000, 2**63),
+}
+"""Of a device: the collector's name, ours, the factor to our unit, the first value too great."""
+
+TOLD = frozenset({*NUMBERS, "what", "device", "name", "compute_capability"})
+LOSSES = {
+    "dropped": "records that the driver dropped for want of buffers",
+    "write_errors": "records that could not be written",
+}
+
+
+class Said:
+    """The texts of the files of a recording, each file's in order: process, devices, clocks, the last state of each."""
+
+    def __init__(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> None:
+        every = [text for file in texts for text in file]
+        self.process: Mapping[str, Any] = next((t for t in every if t.get("what") == "process"), {})
+        self.devices = [t for t in every if t.get("what") == "device"]
+        self.clocks = [t for t in every if t.get("what") == "clocks" and _clocks(t)]
+        self.errors = [t for t in every if t.get("what") == "error"]
+        states = [[t for t in file if t.get("what") == "state"] for file in texts]
+        self.states: list[Mapping[str, Any]] = [found[-1] if found else {} for found in states]
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 where that part of the recording is lost."""
+        return _whole(self.process, "pid") or 0
+
+    def facts(self) -> Facts:
+        """The facts of the trace as a whole. Its zero is the zero of the raw monotonic clock."""
+        told = {k: v for k, v in self.process.items() if k not in ("what", "host", "version", "clock")}
+        labels = {k: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in told.items()}
+        cupti, version = _whole(self.process, "cupti"), self.process.get("version")
+        parts = [f"tracelode {version}" if isinstance(version, str) else "tracelode", f"CUPTI {cupti}" if cupti else ""]
+        host = self.process.get("host")
+        return Facts(
+            FORMAT,
+            producer=", ".join(part for part in parts if part),
+            host=host if isinstance(host, str) else None,
+            clock=CLOCK,
+            base_unix_ns=self.clocks[0]["realtime"] - self.clocks[0]["monotonic_raw"] if self.clocks else None,
+            labels=labels,
+        )
+
+
+def write_identities(said: Said, device_work: set[tuple[int, int]], sink: Sink) -> None:
+    """Writes the process with its rank, and its devices."""
+    rows = Rowwise(sink)
+    environment = said.process.get("environment")
+    given = environment if isinstance(environment, dict) else {}
+    executable = said.process.get("executable")
+    rows.add(
+        "process",
+        {
+            "process": said.pid,
+            "pid": said.pid or None,
+            "rank": _first(given, RANKS),
+            "world_size": _first(given, SIZES),
+            "name": executable if isinstance(executable, str) else None,
+            "host": said.process.get("host") if isinstance(said.process.get("host"), str) else None,
+        },
+    )
+    described = {number: text for text in said.devices if (number := _whole(text, "device")) is not None}
+    for number in sorted({*described, *(device for _, device in device_work)}):
+        text = described.get(number, {})
+        row: dict[str, Any] = {"process": said.pid, "device": number, "vendor": "nvidia"}
+        for theirs, (ours, factor, most) in NUMBERS.items():
+            if (value := _whole(text, theirs)) is not None and 0 < value * factor < most:
+                row[ours] = value * factor
+        rest = {k: v for k, v in text.items() if k not in TOLD and v is not None}
+        row |= {"name": _text(text, "name"), "architecture": _text(text, "compute_capability")}
+        rows.add("device", row | {"args": json.dumps(rest, ensure_ascii=False) if rest else None})
+    rows.finish()
+
+
+def write_notes(said: Said, sink: Sink) -> None:
+    """Notes what was lost, what was left out on purpose, and clocks that jumped."""
+    for state in said.states:
+        _lost(state, sink)
+        _left_out(state, sink)
+    for error in said.errors:
+        sink.note("recorder-error", "the recorder could not do its work", example=_text(error, "message"))
+    apart = [text["realtime"] - text["monotonic_raw"] for text in said.clocks]
+    steps = sum(abs(later - earlier) > STEP_NS for earlier, later in pairwise(apart))
+    if steps:
+        meaning = "the wall clock was set while recording: times between events are right, times of day are not"
+        sink.note("clock-set", meaning, count=steps)
+
+
+def _lost(state: Mapping[str, Any], sink: Sink) -> None:
+    for name, meaning in LOSSES.items():
+        if count := _whole(state, name):
+            sink.note("recorder-loss", "events the recorder could not keep", count=count, example=f"{count} {meaning}")
+    if state.get("final") is not True:
+        meaning = "the program ended before the recorder could finish: what it had not yet written is missing"
+        sink.note("unfinished", meaning)
+    stopped = _text(state, "stopped")
+    if stopped and stopped not in ("exit", "stop"):
+        sink.note("recorder-stopped", "recording stopped before the program ended", example=stopped)
+    unknown = state.get("unknown")
+    if isinstance(unknown, dict) and unknown:
+        kinds = {f"CUPTI activity {kind}": json.dumps({"count": count}) for kind, count in sorted(unknown.items())}
+        sink.write("other", {"kind": list(kinds), "json": list(kinds.values())})
+        counted = sum(_whole(unknown, kind) or 0 for kind in unknown)
+        sink.note("unknown-activity", "activities of kinds the recorder does not know: only counted", count=counted)
+
+
+def _left_out(state: Mapping[str, Any], sink: Sink) -> None:
+    """What the user asked to leave out."""
+    for name, kind, why in (
+        ("sampled_out", "sampled", "only one in so many kernels was kept, as asked: counts and times are of those"),
+        ("filtered", "selected", "kernels were selected by name, as asked: all others are missing"),
+        ("outside_range", "selected", "a range of launches was selected, as asked: all others are missing"),
+    ):
+        if count := _whole(state, name):
+            sink.note(kind, why, count=count, example=f"{count} kernels left out")
+
+
+def _clocks(text: Mapping[str, Any]) -> bool:
+    return all(_whole(text, name) is not None for name in ("realtime", "monotonic_raw"))
+
+
+def _first(given: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """The first of the variables that is a small whole number."""
+    for name in names:
+        text = given.get(name)
+        if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 9:
+            return int(text)
+    return None
+
+
+def _whole(text: Mapping[str, Any], name: str) -> int | None:
+    value = text.get(name)
+    return value if type(value) is int and abs(value) < FARTHEST else None
+
+
+def _text(text: Mapping[str, Any], name: str) -> str | None:
+    value = text.get(name)
+    return value if isinstance(value, str) else None
