@@ -167,10 +167,13 @@ class Recording:
         return []
 
     def text(self, ids: pa.Array) -> pa.DictionaryArray:
-        """The names of their numbers; null where there is none."""
+        """The names of their numbers; null where there is none, and counted where it is missing."""
         encoded = ids.dictionary_encode()
-        names = self.chunks.names
-        return dictionary(encoded.indices, pa.array([names.get(id) for id in encoded.dictionary.to_pylist()], TEXT))
+        names = [self.chunks.names.get(id) for id in encoded.dictionary.to_pylist()]
+        if None in names:
+            meaning = "names that were in a part of the recording that is missing"
+            self.sink.note("unknown-name", meaning, count=names.count(None))
+        return dictionary(encoded.indices, pa.array(names, TEXT))
 
     def process(self, correlation: pa.Array) -> pa.Array:
         """The process that was recorded."""
@@ -220,9 +223,9 @@ class Recording:
 
     def _column(self, chunk: Columns, names: Mapping[str, str], name: str, kind: str, count: int) -> pa.Array:
         if name in names and names[name] in chunk:
-            values = _signed(chunk[names[name]])
+            values = chunk[names[name]]
             if name in PEERS:  # only copies between devices have two
-                values = np.where(values == NOBODY, _signed(chunk["device"]), values)
+                values = np.where(values == NOBODY, chunk["device"], values)
             nobody = values == NOBODY if name in NAMED or (kind == "MEMORY2" and name == "streamId") else None
             return pa.array(values, INT, mask=nobody)
         if name == "processId":
@@ -231,15 +234,17 @@ class Recording:
             return self._configured(chunk["config"], CONFIG[name])
         return pa.nulls(count, INT)
 
-    def _configured(self, config: npt.NDArray[Any], column: str) -> pa.Array:
+    def _configured(self, config: npt.NDArray[np.int64], column: str) -> pa.Array:
         """What is said of the configurations; null where that part of the file is lost."""
         known = self._configs["id"]
-        if not len(known):
-            return pa.nulls(len(config), INT)
-        at = np.minimum(np.searchsorted(known, config), len(known) - 1)
-        return pa.array(_signed(self._configs[column])[at], INT, mask=known[at] != config)
+        at = np.minimum(np.searchsorted(known, config), max(len(known) - 1, 0))
+        missing = known[at] != config if len(known) else np.ones(len(config), np.bool_)
+        if column == "name" and missing.any():
+            meaning = "kernels whose name and sizes were in a part of the recording that is missing"
+            self.sink.note("unnamed-kernel", meaning, count=int(missing.sum()))
+        return pa.array(self._configs[column][at], INT, mask=missing) if len(known) else pa.nulls(len(config), INT)
 
-    def _all(self, table: str) -> dict[str, npt.NDArray[Any]]:
+    def _all(self, table: str) -> dict[str, npt.NDArray[np.int64]]:
         """A small table as a whole, by its ids where it has some."""
         chunks = list(self.chunks.read(table))
         found = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]} if chunks else {}
@@ -251,8 +256,8 @@ class Recording:
     def _correlations(self) -> npt.NDArray[np.int64]:
         """The correlation ids of all device work, in order."""
         parts = [np.unique(chunk["correlation"]) for table in WORK for chunk in self.chunks.read(table)]
-        found = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.uint32)
-        return _signed(found[found != 0])
+        found = np.unique(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+        return found[found != 0]
 
     def _named_functions(self) -> dict[tuple[int, int], str | None]:
         """The names of calls by interface and number, as CUPTI gave them."""
@@ -267,12 +272,8 @@ class Recording:
         said = self._all("external")
         if not said:
             return None
-        known, first = np.unique(_signed(said["correlation"]), return_index=True)
-        return known, _signed(said["external"])[first]
-
-
-def _signed(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return values.astype(np.int64)
+        known, first = np.unique(said["correlation"], return_index=True)
+        return known, said["external"][first]
 
 
 def _of_interface(calls: Columns, interface: int) -> Columns:

@@ -26,13 +26,14 @@ NEWEST = 1
 """The newest version of the form that is understood."""
 
 TYPES = {name: np.dtype(f"<{name}") for name in ("u1", "u2", "u4", "u8", "i4", "i8")}
+LARGEST = np.uint64(2**63 - 1)
 MOST_BYTES = 1 << 30
 """Chunks are a megabyte or so; what claims to be larger than this is no chunk."""
 
 MOST_LOST = 1 << 20
 """The same of one whose number is so far from that of the chunk before it."""
 
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns = Mapping[str, npt.NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Chunks:
 
     `texts` are the JSON objects in order, `names` the texts by number (what is lost is missing), `damage` says why
     reading ended early (None: it did not), `lost` counts chunks whose numbers are missing, `strange` rows of tables
-    that nobody described, `broken_names` the names with bytes that are no UTF-8. Raises `UnreadableFile` where not even
-    the description can be read, `Error` where the file cannot.
+    that nobody described, `beyond` numbers that are too large; `broken` are texts with bytes that are no UTF-8. Raises
+    `UnreadableFile` where not even the description can be read, `Error` where the file cannot.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +69,8 @@ class Chunks:
         self.damage: str | None = None
         self.lost = 0
         self.strange = 0
-        self.broken_names: list[str] = []
+        self.beyond = 0
+        self.broken: list[str] = []
         self._tables: dict[int, _Table] = {}
         self._places: dict[str, list[_Place]] = {}
         try:
@@ -96,7 +98,7 @@ class Chunks:
                 self._places.pop(described.name, None)
 
     def read(self, table: str) -> Iterator[Columns]:
-        """The table chunk by chunk: column name to array."""
+        """The table chunk by chunk: column name to array, of whole numbers."""
         places = self._places.get(table, [])
         if not places:
             return
@@ -134,13 +136,17 @@ class Chunks:
         if kind not in (SCHEMA, TEXT):
             table = self._tables.get(kind)
             if table is None:
-                self.strange += place.rows
+                self.strange += max(place.rows, 1)
             elif place.rows and not self._fits(table, place):
                 self.damage = f"a chunk of {table.name} of the wrong size, at byte {place.offset}"
             elif place.rows:
                 self._places.setdefault(table.name, []).append(place)
             return
-        said = _object(file.read(place.bytes))
+        raw = file.read(place.bytes)
+        text = raw.decode("utf-8", "replace")
+        if text.encode() != raw:
+            self.broken.append(text)
+        said = _object(text)
         if said is None:
             self.damage = f"a text that is no JSON object, at byte {place.offset}"
         elif kind == SCHEMA:
@@ -160,37 +166,44 @@ class Chunks:
                     raise ValueError("names have other columns")
                 columns = tuple((str(column), TYPES[kind]) for column, kind in said["columns"])
                 self._tables[int(said["kind"])] = _Table(str(name), columns, bool(said.get("tail")))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise UnreadableFile(f"{self.path}: describes a table wrongly ({error})", "record it again") from error
 
     def _fits(self, table: _Table, place: _Place) -> bool:
         columns = sum(_padded(place.rows * kind.itemsize) for _, kind in table.columns)
         return columns <= place.bytes if table.tail else columns == place.bytes
 
-    def _columns(self, file: BinaryIO, table: str, place: _Place) -> tuple[dict[str, npt.NDArray[Any]], bytes]:
+    def _columns(self, file: BinaryIO, table: str, place: _Place) -> tuple[dict[str, npt.NDArray[np.int64]], bytes]:
         """The columns of a chunk, and what follows them."""
         described = next(one for one in self._tables.values() if one.name == table)
         file.seek(place.offset)
         payload = file.read(place.bytes)
-        found: dict[str, npt.NDArray[Any]] = {}
+        found: dict[str, npt.NDArray[np.int64]] = {}
         at = 0
         for name, kind in described.columns:
-            found[name] = np.frombuffer(payload, kind, place.rows, at)
+            found[name] = self._signed(np.frombuffer(payload, kind, place.rows, at))
             at += _padded(place.rows * kind.itemsize)
         return found, payload[at:]
+
+    def _signed(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The numbers as signed ones; what is too large for that becomes the largest."""
+        if values.dtype == TYPES["u8"] and len(values) and values.max() > LARGEST:
+            self.beyond += int((values > LARGEST).sum())
+            values = np.minimum(values, LARGEST)
+        return values.astype(np.int64)
 
     def _names(self, file: BinaryIO) -> dict[int, str]:
         """The texts by number."""
         found: dict[int, str] = {}
         for place in self._places.pop("name", []):
             columns, texts = self._columns(file, "name", place)
-            sizes = columns["bytes"].astype(np.int64)
+            sizes = columns["bytes"]
             ends = np.cumsum(sizes)
             for number, begin, end in zip(columns["id"].tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
                 raw = texts[begin:end]
                 found[number] = raw.decode("utf-8", "replace")
                 if found[number].encode() != raw:
-                    self.broken_names.append(found[number])
+                    self.broken.append(found[number])
         return found
 
 
@@ -198,9 +211,9 @@ def _padded(size: int) -> int:
     return (size + 7) // 8 * 8
 
 
-def _object(text: bytes) -> dict[str, Any] | None:
+def _object(text: str) -> dict[str, Any] | None:
     try:
-        said = json.loads(text.decode("utf-8", "replace"))
+        said = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) else None

@@ -1,7 +1,6 @@
 """What the agent in the program recorded: ranges, modules, phases and steps, operators, and the lives of tensors."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,17 +42,17 @@ def read_python(chunks: Chunks, sink: Sink, process: int) -> None:
 
 def _ranges(chunks: Chunks, sink: Sink, process: int) -> None:
     for chunk in chunks.read("range"):
-        kind = chunk["kind"].astype(np.int64)
+        kind = chunk["kind"]
         module = kind == MODULE
-        named = chunk["name"].astype(np.int64) * 2 + module
+        named = chunk["name"] * 2 + module
         texts = {key: _title(chunks.names.get(key // 2), module=bool(key % 2)) for key in np.unique(named).tolist()}
         sink.write(
             "range",
             {
                 "process": process,
-                "thread": chunk["thread"].astype(np.int64),
-                "start_ns": chunk["start"].astype(np.int64),
-                "end_ns": chunk["end"].astype(np.int64),
+                "thread": chunk["thread"],
+                "start_ns": chunk["start"],
+                "end_ns": chunk["end"],
                 "name": _translated(named, texts),
                 "kind": _translated(kind, {number: RANGES.get(number, "other") for number in np.unique(kind).tolist()}),
             },
@@ -67,17 +66,17 @@ def _title(name: str | None, *, module: bool) -> str:
 
 def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
     for chunk in chunks.read("op"):
-        sequence = chunk["sequence"].astype(np.int64)
+        sequence = chunk["sequence"]
         sink.write(
             "op",
             {
                 "process": process,
-                "thread": chunk["thread"].astype(np.int64),
-                "start_ns": chunk["start"].astype(np.int64),
-                "end_ns": chunk["end"].astype(np.int64),
+                "thread": chunk["thread"],
+                "start_ns": chunk["start"],
+                "end_ns": chunk["end"],
                 "name": filled(_texts(chunks, chunk["name"]), ""),
                 "sequence": pa.array(sequence, INT, mask=sequence < 0),
-                "phase": _translated(chunk["phase"].astype(np.int64), PHASES),
+                "phase": _translated(chunk["phase"], PHASES),
                 "shapes": _texts(chunks, chunk["shapes"]),
                 "types": _texts(chunks, chunk["types"]),
             },
@@ -92,26 +91,26 @@ def _tensors(chunks: Chunks, sink: Sink, process: int) -> None:
     said = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     said["owner"] = _owned(said)
     said = {name: values[said["event"] != NAMED] for name, values in said.items()}
-    count, device, thread = len(said["event"]), said["device"].astype(np.int64), said["thread"].astype(np.int64)
+    count, device, thread = len(said["event"]), said["device"], said["thread"]
     if count:
         events = {
             "process": pa.array(np.full(count, process, np.int64)),
             "device": pa.array(device, INT, mask=device < 0),
             "kind": pa.array(["tensor"] * count),
-            "address": pa.array(said["address"].astype(np.int64)),
-            "bytes": pa.array(np.abs(said["bytes"].astype(np.int64))),
+            "address": pa.array(said["address"]),
+            "bytes": pa.array(np.abs(said["bytes"])),
             "thread": pa.array(thread, INT, mask=thread == NONE),
             "owner": _texts(chunks, said["owner"]).cast(TEXT),
             "stack": _texts(chunks, said["stack"]).cast(TEXT),
-            "time": pa.array(said["time"].astype(np.int64)),
+            "time": pa.array(said["time"]),
             "ends": pa.array(said["event"] == RELEASED),
         }
         sink.write("allocation", lives(pa.table(events)))
 
 
-def _owned(said: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint32]:
+def _owned(said: Mapping[str, Ints]) -> Ints:
     """The owner of each event: of an allocation, what was last named at its address before its release."""
-    event, time, address = (said[name].astype(np.int64) for name in ("event", "time", "address"))
+    event, time, address = (said[name] for name in ("event", "time", "address"))
     order = np.lexsort((np.where(event == RELEASED, NAMED + 1, event), time, address))
     event, address, owner = event[order], address[order], said["owner"][order]
     at = np.arange(len(event))
@@ -123,9 +122,9 @@ def _owned(said: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint32]:
     return back
 
 
-def _texts(chunks: Chunks, ids: npt.NDArray[Any]) -> pa.DictionaryArray:
+def _texts(chunks: Chunks, ids: Ints) -> pa.DictionaryArray:
     """The names of their numbers; null for none."""
-    numbers = ids.astype(np.int64)
+    numbers = ids
     return _translated(numbers, {id: chunks.names.get(id) for id in np.unique(numbers).tolist()})
 
 

@@ -102,6 +102,8 @@ def write_identities(said: Said, device_work: set[tuple[int, int]], sink: Sink) 
 
 def write_notes(said: Said, sink: Sink) -> None:
     """Notes what was lost, what was left out on purpose, and clocks that jumped."""
+    if not said.pid:
+        sink.note("no-process", "the recording does not say of which process it is: read as process 0")
     for state in said.states:
         _lost(state, sink)
         _left_out(state, sink)
@@ -134,13 +136,12 @@ def _lost(state: Mapping[str, Any], sink: Sink) -> None:
 
 def _left_out(state: Mapping[str, Any], sink: Sink) -> None:
     """What the user asked to leave out."""
-    for name, kind, why in (
-        ("sampled_out", "sampled", "only one in so many kernels was kept, as asked: counts and times are of those"),
-        ("filtered", "selected", "kernels were selected by name, as asked: all others are missing"),
-        ("outside_range", "selected", "a range of launches was selected, as asked: all others are missing"),
-    ):
-        if count := _whole(state, name):
-            sink.note(kind, why, count=count, example=f"{count} kernels left out")
+    if count := _whole(state, "sampled_out"):
+        meaning = "only one in so many kernels was kept, as asked: counts and times are of those"
+        sink.note("sampled", meaning, count=count, example=f"{count} kernels left out")
+    if count := (_whole(state, "filtered") or 0) + (_whole(state, "outside_range") or 0):
+        meaning = "kernels were selected by name or by their ordinals, as asked: all others are missing"
+        sink.note("selected", meaning, count=count, example=f"{count} kernels left out")
 
 
 def _clocks(text: Mapping[str, Any]) -> bool:

@@ -74,12 +74,12 @@ def _last(
     pieces = list(chunks.read(table))
     if not pieces:
         return np.zeros((0, len(keys)), np.int64), {}
-    every = np.column_stack([np.concatenate([piece[key] for piece in pieces]).astype(np.int64) for key in keys])
+    every = np.column_stack([np.concatenate([piece[key] for piece in pieces]) for key in keys])
     known, at = np.unique(every, axis=0, return_inverse=True)
     order = np.argsort(at, kind="stable")
     first = np.searchsorted(at[order], np.arange(len(known)))
     found = {
-        name: last.reduceat(np.concatenate([piece[name] for piece in pieces]).astype(np.int64)[order], first)
+        name: last.reduceat(np.concatenate([piece[name] for piece in pieces])[order], first)
         for name, last in values.items()
     }
     return known, found

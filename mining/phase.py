@@ -42,8 +42,8 @@ class Times:
 
     @property
     def order_ns(self) -> Ints:
-        """The clock the sequence is ordered by."""
-        return self.start_ns if self.launch_ns is None else self.launch_ns
+        """The clock the sequence is ordered by: never falling, also where streams are merged without launch times."""
+        return np.maximum.accumulate(self.start_ns) if self.launch_ns is None else self.launch_ns
 
     def part(self, begin: int, stop: int) -> "Times":
         """The times of a stretch of the sequence."""

@@ -51,7 +51,8 @@ WIDEST = 1 << 62
 class Sequence:
     """Operations of one process in one order; all arrays have one entry per operation.
 
-    `stream` is None where the streams of the device are merged in launch order; `launch_ns` is None where not.
+    `stream` is None where the streams of the device are merged in launch order; `launch_ns` is None where they are not,
+    and where only the order of the launches is known.
     `labels[symbols[i]]` names operation i for a reader, `keys[symbols[i]]` is its symbol as text, which is the same in
     every trace. `rows` holds the operations themselves, in order: `row` counts those of the table `kind` from 1.
     """
@@ -112,7 +113,8 @@ def _sequences(work: "pl.DataFrame", encoding: str) -> list[Sequence]:
     process, device, stream, start, end, rank, row = (work[name].cast(int).to_numpy() for name in columns)
     order = np.lexsort((row, rank, stream, end, start, device, process))
     symbol, labels, keys = _symbols(work, encoding, order)
-    launch = work["launch_ns"].fill_null(MISSING).to_numpy()
+    timed = work["launch_ns"].null_count() < len(work)
+    launch = work["launch_ns" if timed else "launch"].cast(int).fill_null(MISSING).to_numpy()
     node = work["graph_node"].fill_null(0).to_numpy()
     place = process[order], device[order]
     cuts = np.flatnonzero((place[0][1:] != place[0][:-1]) | (place[1][1:] != place[1][:-1])) + 1
@@ -121,12 +123,13 @@ def _sequences(work: "pl.DataFrame", encoding: str) -> list[Sequence]:
     for part in np.split(order, cuts):
         for ordered in merge_order(launch[part], start[part], stream[part], node[part]).sequences:
             index = part[ordered.index]
-            if ordered.launch_ns is None:
+            merged = ordered.launch_ns is not None
+            if not merged:
                 index = index[rank[index] == KERNEL]
             if len(index):
                 rows = _rows(kept, index, symbol[index])
-                times = start[index], end[index], ordered.launch_ns
-                found.append(_sequence(len(found), symbol[index], times, labels, rows, keys))
+                times = start[index], end[index], ordered.launch_ns if timed else None
+                found.append(_sequence(len(found), symbol[index], times, labels, rows, keys, merged=merged))
     return found
 
 
@@ -137,8 +140,10 @@ def _sequence(
     labels: list[str],
     rows: "pl.DataFrame",
     keys: list[str],
+    *,
+    merged: bool,
 ) -> Sequence:
-    one_stream = times[2] is None and rows["stream"].n_unique() == 1
+    one_stream = not merged and rows["stream"].n_unique() == 1
     process, device, stream = (int(rows[name][0]) for name in ("process", "device", "stream"))
     return Sequence(number, process, device, stream if one_stream else None, symbols, *times, labels, rows, keys)
 

@@ -101,6 +101,9 @@ def _note_damage(chunks: Chunks, sink: Sink) -> None:
     if chunks.strange:
         meaning = "rows of tables that this version does not know: left out"
         sink.note("unknown-event", meaning, count=chunks.strange, example=name)
-    if chunks.broken_names:
+    if chunks.beyond:
+        meaning = "numbers too large for what they stand for: read as the largest"
+        sink.note("out-of-range", meaning, count=chunks.beyond, example=name)
+    if chunks.broken:
         meaning = "texts with bytes that are not UTF-8: each shown as the replacement character"
-        sink.note("invalid-utf8", meaning, count=len(chunks.broken_names), example=chunks.broken_names[0][:120])
+        sink.note("invalid-utf8", meaning, count=len(chunks.broken), example=chunks.broken[0][:120])

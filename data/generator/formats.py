@@ -12,6 +12,7 @@ from .nsys_recipe import write_recipe
 from .nvprof import write_nvprof, write_nvprof_text
 from .perfetto import write_perfetto
 from .perfetto_text import write_perfetto_text
+from .recording import write_recording
 from .rocpd import write_rocpd
 from .rocprof import write_rocprof
 from .rocprofv3 import write_rocprofv3_csv, write_rocprofv3_json
@@ -42,6 +43,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Run, Path], None]]] = {
     "nvprof_text": ("small.csv", write_nvprof_text),
     "perfetto": ("41200_results.pftrace", write_perfetto),
     "perfetto_text": ("41200_results.textproto", write_perfetto_text),
+    "recording": ("node0-41200-18901ab1c0b9cd15", write_recording),
     "rocpd": ("41200_results.db", write_rocpd),
     "rocprof_v1": ("results.json", write_rocprof),
     "rocprofv3_csv": ("41200_kernel_trace.csv", write_rocprofv3_csv),

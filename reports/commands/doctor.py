@@ -8,7 +8,11 @@ import click
 
 @click.command()
 def command() -> None:
-    """Checks the installation: libraries, where caches go, and every mining engine against an independent one."""
+    """Checks the installation: libraries, where caches go, and every mining engine against an independent one.
+
+    Then it says what this machine can record. What it cannot is no fault: the line begins with -- and ends with the way
+    to get what is missing.
+    """
     from ...store.errors import Error
 
     failed: list[str] = []
@@ -27,6 +31,11 @@ def command() -> None:
         except Exception as error:  # noqa: BLE001 - a doctor reports whatever is wrong, and goes on
             click.echo(f"FAIL  {name:<14}{type(error).__name__}: {error}")
             failed.append(name)
+    for name, look in {"driver": _driver, "collector": _collector, "CUPTI": _cupti}.items():
+        try:
+            click.echo(f"ok    {'record: ' + name:<18}{look()}")
+        except Error as error:
+            click.echo(f"--    {'record: ' + name:<18}{error.message} ({error.hint})")
     if failed:
         raise Error(f"{', '.join(failed)} failed", "install again: pip install --force-reinstall tracelode")
 
@@ -107,3 +116,27 @@ def _charts() -> str:
 
     picture = vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": [{}]}})
     return f"a chart of {len(picture):,} characters drawn without a network"
+
+
+def _driver() -> str:
+    from ...collect import native_library
+
+    native_library.driver()
+    return "there is an NVIDIA driver"
+
+
+def _collector() -> str:
+    from ...collect import native_library
+    from ..options import cache_archive
+
+    return str(native_library.library(cache_archive().path.parent))
+
+
+def _cupti() -> str:
+    from ...collect import native_library
+    from ...store.errors import Error
+
+    found = native_library.cupti()
+    if found is None:
+        raise Error("not found", "pip install 'tracelode[collector]', unless the loader finds one (ldconfig)")
+    return str(found)

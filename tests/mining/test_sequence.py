@@ -31,6 +31,15 @@ def test_streams_merge_in_the_order_of_launches(tmp_path: Path) -> None:
     assert sequence.launch_ns.tolist() == [1, 2, 3]
 
 
+def test_streams_merge_also_where_only_the_order_of_launches_is_known(tmp_path: Path) -> None:
+    kernels = [_kernel(100, "a", launch=0), _kernel(110, "c", launch=2), _kernel(150, "b", launch=1, stream=8)]
+    copies = [{"start_ns": 160, "end_ns": 161, "launch": 3, "stream": 9, "kind": "DtoH"}]
+    trace, _ = build(tmp_path, kernel=kernels, copy=copies)
+    (sequence,) = sequences(trace)
+    assert _words(sequence) == ["a", "b", "c", "copy DtoH"]
+    assert (sequence.stream, sequence.launch_ns) == (None, None)
+
+
 def test_work_queued_before_the_recording_is_left_out(tmp_path: Path) -> None:
     kernels = [_kernel(10, "before"), *(_kernel(100 + i * 10, "a", i) for i in range(4))]
     trace, _ = build(tmp_path, kernel=kernels, api=[_call(i, i) for i in range(4)])

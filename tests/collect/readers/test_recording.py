@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.collect.reading import Told, damaged, packed, read
-from tests.collect.recordings import CLOCKS, FINAL, NONE, PROCESS, Recorded, complete
+from tests.collect.recordings import CLOCKS, FINAL, NONE, PROCESS, Spool, complete
 from tracelode.collect.files import open_file
 from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import recording
@@ -16,7 +16,7 @@ PLACE = {"device": 0, "context": 1, "stream": 7}
 T0 = 5_000_000_000
 
 
-def told(tmp_path: Path, events: Recorded | None = None, python: Recorded | None = None) -> Told:
+def told(tmp_path: Path, events: Spool | None = None, python: Spool | None = None) -> Told:
     folder = tmp_path / "node7-4711-17"
     for name, file in (("events.spool", events), ("python.spool", python)):
         if file:
@@ -24,7 +24,7 @@ def told(tmp_path: Path, events: Recorded | None = None, python: Recorded | None
     return read(recording, folder, tmp_path)
 
 
-def kernels(file: Recorded, *correlations: int) -> Recorded:
+def kernels(file: Spool, *correlations: int) -> Spool:
     """A kernel of each correlation, 10 ns long, 100 ns apart, in that order."""
     file.rows("config", {"id": 0, "name": file.name("gemm"), "grid_x": 1, "grid_y": 1, "grid_z": 1})
     spans = ({"start": T0 + 100 * at, "end": T0 + 100 * at + 10} for at in range(len(correlations)))
@@ -226,7 +226,7 @@ def test_rank_devices_clock_and_options_are_facts_of_the_trace(tmp_path: Path) -
     ],
 )
 def test_what_was_lost_or_left_out_is_noted(tmp_path: Path, state: dict[str, Any], kinds: dict[str, int]) -> None:
-    file = kernels(Recorded().text(PROCESS).text(CLOCKS), 1).text(state)
+    file = kernels(Spool().text(PROCESS).text(CLOCKS), 1).text(state)
     found = told(tmp_path, file)
     assert found.counts() == kinds
     if "unknown-activity" in kinds:
@@ -250,7 +250,7 @@ def test_a_kernel_without_times_stays_marked_and_in_no_sum(tmp_path: Path) -> No
 
 
 def test_a_program_that_was_killed_leaves_what_was_written(tmp_path: Path) -> None:
-    file = kernels(Recorded().text(PROCESS).text(CLOCKS), 1, 2)
+    file = kernels(Spool().text(PROCESS).text(CLOCKS), 1, 2)
     file.rows("kernel", {"start": T0 + 900, "end": T0 + 950, "correlation": 3, "config": 0, **PLACE})
     del file.data[-20:]
     found = told(tmp_path, file)
@@ -281,7 +281,7 @@ def test_ids_of_the_framework_are_those_pushed_at_the_call(tmp_path: Path) -> No
 
 
 def test_the_agent_gives_ranges_modules_steps_and_operators(tmp_path: Path) -> None:
-    file = Recorded().text(PROCESS | {"collector": "python"}).text(CLOCKS).text(FINAL)
+    file = Spool().text(PROCESS | {"collector": "python"}).text(CLOCKS).text(FINAL)
     names = [file.name(text) for text in ("load", "encoder.layer.0", "forward", "step", "aten::mm", "[[4,8]]")]
     rows = [{"start": T0 + at, "end": T0 + at + 50, "thread": 9, "name": names[at], "kind": at} for at in range(4)]
     file.rows("range", *rows)
@@ -304,7 +304,7 @@ def test_the_agent_gives_ranges_modules_steps_and_operators(tmp_path: Path) -> N
 
 
 def test_a_tensor_belongs_to_what_was_last_found_at_its_address(tmp_path: Path) -> None:
-    file = Recorded().text(PROCESS).text(CLOCKS).text(FINAL)
+    file = Spool().text(PROCESS).text(CLOCKS).text(FINAL)
     weight, other = file.name("model.weight"), file.name("model.bias")
     block = {"address": 0x100, "bytes": 64, "device": 0, "thread": 9, "stack": NONE, "owner": NONE}
     file.rows(
@@ -325,7 +325,7 @@ def test_a_tensor_belongs_to_what_was_last_found_at_its_address(tmp_path: Path) 
 def test_kernels_and_operators_of_one_process_are_one_trace_and_linked_by_the_calls(tmp_path: Path) -> None:
     events = kernels(complete(), 12)
     events.rows("call", {"start": T0 - 50, "end": T0 - 40, "correlation": 12, "thread": 9, "function": 211})
-    python = Recorded().text(PROCESS).text(CLOCKS).text(FINAL)
+    python = Spool().text(PROCESS).text(CLOCKS).text(FINAL)
     operator = {"start": T0 - 60, "end": T0 - 30, "thread": 9, "name": python.name("aten::mm"), "sequence": -1}
     python.rows("op", {**operator, "shapes": NONE, "types": NONE, "stack": NONE})
     found = told(tmp_path, events, python)

@@ -1,0 +1,139 @@
+"""Finds or builds the event collector's library, and finds what it needs: a driver, NVIDIA's headers, CUPTI.
+
+Installing tracelode needs no compiler: the sources come with it, and are compiled at the first recording, with g++
+against the headers of the user's CUDA toolkit or wheels. The library then lies in the user's cache folder.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..store.errors import Error
+
+__all__ = ["SOURCES", "cupti", "driver", "headers", "library"]
+
+SOURCES = Path(__file__).parent / "native"
+NEEDED = ("cupti_activity.h", "cuda.h", "crt/host_defines.h")
+"""The headers that the collector includes, and what these include in turn."""
+
+FLAGS = ("-O2", "-std=c++17", "-fPIC", "-fvisibility=hidden", "-shared", "-static-libstdc++", "-static-libgcc")
+LIBRARIES = ("-ldl", "-pthread")
+NAME = "libtracelode_events.so"
+WHEELS = "pip install 'tracelode[collector]'"
+TOOLKITS = ("TRACELODE_CUDA", "CUDA_HOME", "CUDA_PATH")
+"""Variables that name the folder of a CUDA toolkit."""
+
+
+def driver() -> None:
+    """Raises `Error` where there is no NVIDIA driver to record under."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise Error(
+            "no NVIDIA driver on this machine: libcuda.so.1 is not there",
+            "record where the GPU is; traces from elsewhere are read with tracelode ingest",
+        ) from error
+
+
+def headers() -> list[Path]:
+    """The folders of NVIDIA's headers; raises `Error` where some are missing."""
+    for folders in _header_folders():
+        if all(any((folder / name).is_file() for folder in folders) for name in NEEDED):
+            return folders
+    raise Error(
+        f"NVIDIA's headers are not there: {', '.join(NEEDED)}",
+        f"{WHEELS}, or name a CUDA toolkit's folder in CUDA_HOME",
+    )
+
+
+def cupti() -> Path | None:
+    """The CUPTI library: what TRACELODE_CUPTI names, else of wheels, else of a toolkit; None: the loader finds one."""
+    if named := os.environ.get("TRACELODE_CUPTI"):
+        return Path(named)
+    for pattern in ("nvidia/cu*/lib", "nvidia/cuda_cupti/lib"):
+        for folder in _in_packages(pattern):
+            if found := sorted(folder.glob("libcupti.so.[0-9]*")):
+                return found[-1]
+    for toolkit in _toolkits():
+        for place in ("extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
+            if found := sorted((toolkit / place).glob("libcupti.so.[0-9]*")):
+                return found[-1]
+    return None
+
+
+def library(cache: Path) -> Path:
+    """The event collector: what TRACELODE_COLLECTOR names, else built in the cache folder, once for these sources.
+
+    Raises `Error` without a compiler or the headers, or where the sources do not compile.
+    """
+    if named := os.environ.get("TRACELODE_COLLECTOR"):
+        if not Path(named).is_file():
+            raise Error(f"{named}: no such file", "TRACELODE_COLLECTOR names the collector's library")
+        return Path(named)
+    compiler, folders = _compiler(), headers()
+    sources = sorted(SOURCES.glob("*.cpp"))
+    folder = cache / "native" / _mark(compiler, folders)
+    built = folder / NAME
+    if built.is_file():
+        return built
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as work:
+            made = Path(work) / NAME
+            include = [word for place in folders for word in ("-isystem", str(place))]
+            command = [*compiler, *FLAGS, *include, *map(str, sources), "-o", str(made), *LIBRARIES]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            if done.returncode:
+                first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
+                raise Error(f"the event collector does not compile: {first}", f"see: {' '.join(command)}")
+            made.replace(built)
+    except OSError as error:
+        raise Error(f"{folder}: cannot build there: {error.strerror}", "set XDG_CACHE_HOME") from error
+    return built
+
+
+def _compiler() -> list[str]:
+    words = os.environ.get("CXX", "g++").split() or ["g++"]
+    if shutil.which(words[0]) is None:
+        raise Error(f"no C++ compiler: {words[0]}", "install g++ (apt install g++), or name a compiler in CXX")
+    return words
+
+
+def _mark(compiler: list[str], folders: list[Path]) -> str:
+    """What the library depends on, as a name: sources, compiler, headers."""
+    mark = hashlib.sha256("\0".join((*compiler, *FLAGS)).encode())
+    for path in sorted(SOURCES.glob("*.[ch]*")):
+        mark.update(path.name.encode() + b"\0" + path.read_bytes())
+    for name in NEEDED:
+        found = next(folder / name for folder in folders if (folder / name).is_file())
+        mark.update(found.read_bytes())
+    return mark.hexdigest()[:16]
+
+
+def _header_folders() -> Iterator[list[Path]]:
+    """Sets of folders that may hold all headers: the toolkits', the wheels'."""
+    for toolkit in _toolkits():
+        yield [toolkit / "include", toolkit / "extras" / "CUPTI" / "include"]
+    wheels = [*_in_packages("nvidia/cu*/include"), *_in_packages("nvidia/cuda_*/include")]
+    if wheels:
+        yield wheels
+
+
+def _toolkits() -> Iterator[Path]:
+    named = [Path(folder) for variable in TOOLKITS if (folder := os.environ.get(variable))]
+    compiler = shutil.which("nvcc")
+    if compiler:
+        named.append(Path(compiler).resolve().parent.parent)
+    yield from dict.fromkeys([*named, Path("/usr/local/cuda")])
+
+
+def _in_packages(pattern: str) -> list[Path]:
+    """Folders of that pattern in the installed packages, the newest first."""
+    roots = dict.fromkeys(sysconfig.get_paths()[kind] for kind in ("purelib", "platlib"))
+    return [path for root in roots for path in sorted(Path(root).glob(pattern), reverse=True)]
