@@ -29,6 +29,8 @@ EVENTS = ("kernel", "copy", "fill", "sync", "memory", "pool", "graph", "marker",
 
 CALLS = ("runtime", "driver", "external")
 AGENT = Path(__file__).parent / "agent" / "start"
+"""What Python imports as it starts: the agent, for ranges and hooks in the program."""
+
 JOBS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OMPI_MCA_ess_base_jobid")
 """What launchers call the job, so that its ranks, each recorded for itself, are one run."""
 
@@ -94,8 +96,7 @@ def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str
     added = options.variables(folder) | {"CUDA_INJECTION64_PATH": str(library)}
     if cupti is not None:
         added["TRACELODE_CUPTI"] = str(cupti)
-    if options.hooks:
-        added["PYTHONPATH"] = os.pathsep.join(filter(None, (str(AGENT), os.environ.get("PYTHONPATH"))))
+    added["PYTHONPATH"] = os.pathsep.join(filter(None, (str(AGENT), os.environ.get("PYTHONPATH"))))
     return folder, dict(os.environ) | added
 
 

@@ -8,15 +8,16 @@ import pyarrow as pa
 
 from .database_columns import INT, TEXT
 from .lives import lives
-from .nsys_columns import dictionary, filled
+from .nsys_columns import arguments, dictionary, filled
 from .recording_chunks import Chunks
+from .rowwise import Rowwise
 from .sink import Sink
 
 __all__ = ["NEEDED", "read_python"]
 
 NEEDED = {
     "range": frozenset({"start", "end", "thread", "name", "kind"}),
-    "op": frozenset({"start", "end", "thread", "name", "sequence", "phase", "shapes", "types"}),
+    "op": frozenset({"start", "end", "thread", "name", "sequence", "phase", "shapes", "types", "stack"}),
     "tensor": frozenset({"time", "address", "bytes", "device", "event", "thread", "owner", "stack"}),
 }
 """The columns that each table must have."""
@@ -30,6 +31,9 @@ ALLOCATED, RELEASED, NAMED = 0, 1, 2
 NONE = 2**32 - 1
 """How the agent writes that there is no name or thread."""
 
+LARGEST = 1 << 62
+"""Times and sizes beyond this are damage."""
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -38,6 +42,7 @@ def read_python(chunks: Chunks, sink: Sink, process: int) -> None:
     _ranges(chunks, sink, process)
     _operators(chunks, sink, process)
     _tensors(chunks, sink, process)
+    _allocators(chunks, sink, process)
 
 
 def _ranges(chunks: Chunks, sink: Sink, process: int) -> None:
@@ -79,6 +84,7 @@ def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
                 "phase": _translated(chunk["phase"], PHASES),
                 "shapes": _texts(chunks, chunk["shapes"]),
                 "types": _texts(chunks, chunk["types"]),
+                "args": arguments({"Call stack": _texts(chunks, chunk["stack"])}),
             },
         )
 
@@ -106,6 +112,21 @@ def _tensors(chunks: Chunks, sink: Sink, process: int) -> None:
             "ends": pa.array(said["event"] == RELEASED),
         }
         sink.write("allocation", lives(pa.table(events)))
+
+
+def _allocators(chunks: Chunks, sink: Sink, process: int) -> None:
+    """What the framework's allocator said that it holds, as counters."""
+    rows = Rowwise(sink)
+    for text in chunks.texts:
+        if text.get("what") != "allocator":
+            continue
+        for name in ("allocated", "reserved"):
+            said = (text.get(key) for key in ("device", "time", name))
+            numbers = [number for number in said if isinstance(number, int) and 0 <= number < LARGEST]
+            if len(numbers) == 3:
+                row = {"process": process, "device": numbers[0], "time_ns": numbers[1], "value": float(numbers[2])}
+                rows.add("counter", row | {"name": f"memory {name}", "unit": "bytes"})
+    rows.finish()
 
 
 def _owned(said: Mapping[str, Ints]) -> Ints:

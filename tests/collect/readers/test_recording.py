@@ -303,6 +303,20 @@ def test_the_agent_gives_ranges_modules_steps_and_operators(tmp_path: Path) -> N
     ]
 
 
+def test_what_the_allocator_holds_are_counters_and_stacks_of_operators_stay(tmp_path: Path) -> None:
+    file = Spool().text(PROCESS).text(CLOCKS).text(FINAL)
+    file.text({"what": "allocator", "device": 0, "allocated": 512, "reserved": 2048, "time": T0 + 3})
+    file.text({"what": "allocator", "device": "0", "allocated": 512, "reserved": -1, "time": T0 + 3})
+    operator = {"start": T0, "end": T0 + 9, "thread": 9, "name": file.name("aten::mm"), "sequence": -1}
+    file.rows("op", {**operator, "shapes": NONE, "types": NONE, "stack": file.name("a.py:1 main;a.py:7 step")})
+    found = told(tmp_path, None, file)
+    assert [(row["name"], row["value"], row["device"], row["time_ns"]) for row in found["counter"]] == [
+        ("memory allocated", 512.0, 0, T0 + 3),
+        ("memory reserved", 2048.0, 0, T0 + 3),
+    ]
+    assert found["op"][0]["args"] == '{"Call stack": "a.py:1 main;a.py:7 step"}'
+
+
 def test_a_tensor_belongs_to_what_was_last_found_at_its_address(tmp_path: Path) -> None:
     file = Spool().text(PROCESS).text(CLOCKS).text(FINAL)
     weight, other = file.name("model.weight"), file.name("model.bias")

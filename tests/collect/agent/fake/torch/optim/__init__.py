@@ -1,0 +1,3 @@
+from torch.optim.optimizer import Optimizer as Optimizer
+
+del optimizer  # noqa: F821 as PyTorch does

@@ -1,0 +1,1 @@
+from torch.utils import _python_dispatch as _python_dispatch
