@@ -2,7 +2,7 @@
 
 The category decides, as rocprofv3 (`hip_api`, `kernel_dispatch`, ...), rocprof-sys (`rocm_hip_api`, ...) and omnitrace
 (`rocm_hip`, `device_hip`) name them. Device and queue stand in the event's annotations or in the name of its track;
-the stream of a kernel is its queue, a copy belongs to the agent it goes to.
+the stream of a kernel is its queue, a copy belongs to the GPU of its two agents.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any
 
 from .perfetto import Begin
 from .perfetto_tracks import Track
+from .rocprof_rows import HOST_COPY, End, copy_place
 from .rowwise import Rowwise, as_json
 
 __all__ = ["Slices"]
@@ -41,6 +42,7 @@ class Slices:
         self._rows = rows
         self.devices: dict[tuple[int, int], str | None] = {}
         self.unplaced = 0
+        self.on_host = 0
 
     def slice(self, begin: Begin, end_ns: int, track: Track, process: int) -> None:
         """A slice that has ended."""
@@ -78,24 +80,37 @@ class Slices:
         self._rows.add("api", row | {"args": as_json(args)})
 
     def _work(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track, *, copy: bool) -> None:
-        device = _place(args, TARGETS if copy else AGENTS)
-        device = track.agent if device is None else device
+        if copy:
+            self._copy(row, begin, args, track)
+            return
+        device = _place(args, AGENTS)
+        row |= self._placed(row, args, track, track.agent if device is None else device)
+        row |= {"name": begin.name, "registers": _take(args, ("VGPR_Count",))}
+        row |= {"shared_bytes": _take(args, ("LDS_Block_Size",))}
+        self._rows.add("kernel", row | {"args": as_json(args)})
+
+    def _copy(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track) -> None:
+        kind, target = _direction(begin.name or ""), _place(args, TARGETS)
+        ends = End(_place(args, SOURCES)), End(track.agent if target is None else target)
+        device, peer = copy_place(kind, *ends)
+        args["name"] = begin.name
+        if kind == "HtoH":
+            self.on_host += 1
+            row |= {"kind": HOST_COPY, "name": kind, "args": as_json(args)}
+            self._rows.add("range", row)
+            return
+        row |= self._placed(row, args, track, device)
+        row |= {"kind": kind, "bytes": _take(args, SIZES), "peer_device": peer}
+        self._rows.add("copy", row | {"args": as_json(args)})
+
+    def _placed(self, row: dict[str, Any], args: dict[str, Any], track: Track, device: int | None) -> dict[str, Any]:
         self.unplaced += device is None
         device = device or 0
         self.devices.setdefault((row["process"], device), _agent_kind(args))
         stream = _take(args, QUEUES + STREAMS)
         stream = track.lane if stream is None else stream
         stream = 0 if stream is None else stream
-        row |= {"device": device, "stream": stream, "correlation": _take(args, CORRELATIONS)}
-        if copy:
-            row |= {"kind": _direction(begin.name or ""), "bytes": _take(args, SIZES)}
-            source = _place(args, SOURCES)
-            row |= {"peer_device": source if row["kind"] == "DtoD" and source != device else None}
-            args["name"] = begin.name
-        else:
-            row |= {"name": begin.name, "registers": _take(args, ("VGPR_Count",))}
-            row |= {"shared_bytes": _take(args, ("LDS_Block_Size",))}
-        self._rows.add("copy" if copy else "kernel", row | {"args": as_json(args)})
+        return {"device": device, "stream": stream, "correlation": _take(args, CORRELATIONS)}
 
     def _span(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track) -> None:
         marker = any(MARKER.fullmatch(c) for c in begin.categories)

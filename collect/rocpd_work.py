@@ -1,7 +1,8 @@
 """What the devices did, from a rocpd database: kernels, copies, memory blocks.
 
-A copy counts to the agent it goes to, which may be the host's processor: so does the profiler's own timeline, and the
-database does not say which engine moved the bytes. A stream is the hardware queue; the HIP stream stands in `args`.
+A copy belongs to the GPU of its two agents, and between two GPUs to the one it goes to: the database does not say which
+engine moved the bytes. A copy within the host's memory is a range, since no device does it. A stream is the hardware
+queue; the HIP stream stands in `args`.
 Left out of `args`, since it tells a performance engineer nothing: the number of a dispatch and of a kernel's symbol.
 """
 
@@ -16,7 +17,7 @@ from .amd_database import Lookup, told
 from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, as_json, combinations, dictionary, filled, translated
 from .rocpd_recording import EVENT, NOT_TOLD, Node
-from .rocprof_rows import copy_kind
+from .rocprof_rows import HOST_COPY, copy_kind, note_host_copies
 
 __all__ = ["read_allocations", "read_copies", "read_kernels"]
 
@@ -81,11 +82,17 @@ def read_copies(node: Node) -> None:
     """Writes the copies."""
     for batch in node.batches("rocpd_memory_copy", {**EVENT, **dict.fromkeys(COPY, INT)}, LEFT_OUT):
         rows = node.located("rocpd_memory_copy", batch)
+        rows = _within_host(node, rows)
         target, source = node.agent_type(rows["dst_agent_id"]), node.agent_type(rows["src_agent_id"])
-        to = pc.coalesce(rows["dst_agent_id"], rows["src_agent_id"], rows["agent_id"])
-        device, origin = node.placed(node.device(to), "device"), node.device(rows["src_agent_id"])
-        names = filled(node.text(rows["name_id"]), "")
-        kind = translated(names, copy_kind).cast(TEXT)
+        names, kind = _directions(node, rows)
+        goes, comes = _on_host(target, kind, -1), _on_host(source, kind, 0)
+        to = pc.coalesce(
+            pc.if_else(pc.fill_null(goes, False), None, rows["dst_agent_id"]),
+            pc.if_else(pc.fill_null(comes, False), None, rows["src_agent_id"]),
+            rows["agent_id"],
+        )
+        device = node.placed(node.device(to), "device")
+        origin, goal = node.device(rows["src_agent_id"]), node.device(rows["dst_agent_id"])
         peers = pc.and_(pc.and_(pc.equal(source, "GPU"), pc.equal(target, "GPU")), pc.not_equal(origin, device))
         graph = {name: told(rows[name]) for name in ("graph_exec_id", "graph_node_id")}
         node.sink.write(
@@ -104,12 +111,41 @@ def read_copies(node: Node) -> None:
                         **_rest(node, rows),
                         "name": pc.if_else(kind.is_valid(), None, told(names.cast(TEXT))),
                         "source_agent": origin,
+                        "target_agent": pc.if_else(pc.equal(goal, device), None, goal),
                         "source_address": told(rows["src_address"]),
                         "target_address": told(rows["dst_address"]),
                     }
                 ),
             },
         )
+
+
+def _directions(node: Node, rows: Rows) -> tuple[pa.DictionaryArray, pa.Array]:
+    """What the copies are called, and the direction that this tells."""
+    names = filled(node.text(rows["name_id"]), "")
+    return names, translated(names, copy_kind).cast(TEXT)
+
+
+def _on_host(agent: pa.Array, kind: pa.Array, at: int) -> pa.Array:
+    """Whether an end of the copies is no GPU: by its agent, else by its letter in the direction; null where unknown."""
+    letter = pc.utf8_slice_codeunits(kind, 0, 1) if at == 0 else pc.utf8_slice_codeunits(pc.utf8_reverse(kind), 0, 1)
+    return pc.coalesce(pc.not_equal(agent, "GPU"), pc.equal(letter, "H"))
+
+
+def _within_host(node: Node, rows: Rows) -> Rows:
+    """Writes the copies within the host's memory as ranges; the other copies."""
+    _, kind = _directions(node, rows)
+    ends = (_on_host(node.agent_type(rows[name]), kind, at) for name, at in (("src_agent_id", 0), ("dst_agent_id", -1)))
+    within = pc.fill_null(pc.and_(*ends), False)
+    inside = rows.filter(within)
+    if not inside.count:
+        return rows
+    note_host_copies(node.sink, inside.count)
+    said = {"bytes": inside["size"], "source_agent": node.device(inside["src_agent_id"])}
+    said |= {"target_agent": node.device(inside["dst_agent_id"]), **node.details(inside), **inside.rest}
+    columns = {**node.on_thread(inside), "name": "HtoH", "kind": HOST_COPY, "args": arguments(said)}
+    node.sink.write("range", columns)
+    return rows.filter(pc.invert(within))
 
 
 def read_allocations(node: Node) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -13,13 +13,28 @@ from .jsonrepair import text_of
 from .rowwise import Gathered
 from .sink import Sink
 
-__all__ = ["Rows", "arguments", "copy_kind", "integer", "label", "nanoseconds", "text"]
+__all__ = [
+    "HOST_COPY",
+    "End",
+    "Rows",
+    "arguments",
+    "copy_kind",
+    "copy_place",
+    "integer",
+    "label",
+    "nanoseconds",
+    "note_host_copies",
+    "text",
+]
 
 FARTHEST = 2**62
 WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 MICROSECONDS = re.compile(r"-?[0-9]{1,16}(\.[0-9]{1,9})?")
 DIRECTION = re.compile(r"(host|device|peer)_?to_?(host|device|peer)", re.IGNORECASE)
+HOST_COPY = "host_copy"
+"""The kind of a range that is a copy within the host's memory."""
+
 MEANINGS = {
     "no-thread": "calls of no stated thread: kept without one",
     "unnamed-call": "calls of which the file has no name",
@@ -39,6 +54,13 @@ MISSED = {
 """Columns by whose null value something is lost, and the note that says so."""
 
 REQUIRED = {name: [(c.name, str(c.type)) for c in table.columns if c.required] for name, table in TABLES.items()}
+
+
+class End(NamedTuple):
+    """An end of a copy: the number of its agent, and whether that is a GPU; None where the file does not say."""
+
+    agent: int | None
+    gpu: bool | None = None
 
 
 class Rows:
@@ -71,6 +93,21 @@ class Rows:
         """Keeps a record as it stood in the file."""
         record = _json(source)
         self._rows.add("other", {"time_ns": time_ns if _fits(time_ns, "int64") else None, "kind": kind, "json": record})
+
+    def add_copy(self, source: Mapping[str, Any], ends: tuple[End, End], /, **values: Any) -> int | None:
+        """Appends a copy from the first end to the second, at the device it belongs to, which is returned.
+
+        One within the host's memory becomes a range, since no device does it.
+        """
+        kind: str | None = values["kind"]
+        device, peer = copy_place(kind, *ends)
+        if device is None and _within_host(kind, *ends):
+            note_host_copies(self.sink, 1)
+            said = {name: values[name] for name in ("process", "start_ns", "end_ns", "args")}
+            self.add("range", source, **said, stream=values["stream"], name=kind or "HtoH", kind=HOST_COPY)
+        else:
+            self.add("copy", source, device=device, peer_device=peer, **values)
+        return device
 
     def describe(self, table: str, **values: Any) -> None:
         """Appends a row of an identity table, whose process becomes one of the trace."""
@@ -175,3 +212,32 @@ def copy_kind(name: str) -> str | None:
         return None
     ends = (found[1][0].upper(), found[2][0].upper())
     return "PtoP" if "P" in ends else "to".join(ends)
+
+
+def note_host_copies(sink: Sink, count: int) -> None:
+    """Says in a note how many copies are ranges, since no device does them."""
+    meaning = "copies within the memory of the host, which no device does: kept as ranges of kind host_copy"
+    sink.note("host-copy", meaning, count=count)
+
+
+def copy_place(kind: str | None, source: End, target: End) -> tuple[int | None, int | None]:
+    """The device that a copy belongs to, and the other device of one between two.
+
+    It belongs to the GPU of its two ends, and between two GPUs to the one it goes to. Of an end that the file does not
+    describe the direction tells; where neither does, it is taken for a GPU.
+    """
+    goes, comes = _on_host(target, (kind or "")[-1:]), _on_host(source, (kind or "")[:1])
+    if target.agent is not None and not goes:
+        between = comes is False and source.agent != target.agent
+        return target.agent, source.agent if between else None
+    return (None if comes else source.agent), None
+
+
+def _on_host(end: End, letter: str) -> bool | None:
+    if end.gpu is not None:
+        return not end.gpu
+    return letter == "H" if letter else None
+
+
+def _within_host(kind: str | None, source: End, target: End) -> bool:
+    return bool(_on_host(source, (kind or "")[:1]) and _on_host(target, (kind or "")[-1:]))

@@ -38,6 +38,8 @@ EXPLAINS = 0.9
 MORE = 1.1
 # Where batches are grouped, so many times the usual scatter lies between groups, of no more than MANY batches.
 APART = 4
+# One operation again and again is no iteration where it takes less than this share of the time from first to last.
+LEAST_BUSY = 0.01
 # An iteration that has less of this, relative to the median, in common with its neighbours deviates.
 LIKE_THE_REST = 0.9
 
@@ -76,7 +78,7 @@ def levels(
     `symbols` are at least 0. The sequence is in the order of `launch_ns`, or of `start_ns` where launches are not
     known. `marks_ns`, on the clock of that order, only decide where in the cycle an iteration begins. There is more
     than one iteration level where a program goes through stages with iterations of their own, and none where only the
-    layers of a single pass repeat. Empty where nothing repeats.
+    layers of a single pass repeat, or a single operation that hardly takes time. Empty where nothing repeats.
     """
     found = _staged(_Stretch(symbols, Times(start_ns, end_ns, launch_ns), marks_ns), int(LEAST_STAGE * len(symbols)))
     chosen = [level for level in found if level.kind == "iteration"]
@@ -110,6 +112,12 @@ class _Stretch:
     symbols: Symbols
     times: Times
     marks_ns: Ints | None
+
+    @property
+    def busy(self) -> float:
+        """The time of the operations, summed, in times of the span from the first start to the last end."""
+        starts, ends = self.times.start_ns, self.times.end_ns
+        return float((ends - starts).sum()) / max(int(ends.max() - starts.min()), 1)
 
     def part(self, begin: int, stop: int) -> "_Stretch":
         """The stretch from one ordinal to another."""
@@ -147,7 +155,8 @@ def _mined(stretch: _Stretch) -> list[Level]:
     """The levels of a stretch, with one of them named the iteration if any explains enough of it."""
     symbols = stretch.symbols
     if len(symbols) >= 3 and bool((symbols == symbols[0]).all()):
-        return [same_symbol(len(symbols))]
+        level = same_symbol(len(symbols))
+        return [level if stretch.busy >= LEAST_BUSY else replace(level, kind="micro")]
     found = stretch.measured(cadences(symbols))
     chosen = choose_level(found)
     if chosen is None:

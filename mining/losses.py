@@ -3,25 +3,39 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..store.health import BUSY, KERNEL_TIME, LAUNCHES, ORDER, UNRELIABLE
 from ..store.kinds import category_sql
 from ..store.trace import Trace
 from .diagnosis import Diagnosis, Place
+from .early import early
 from .levels import STEP
 from .thresholds import thresholds
+from .words import count
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["judged", "kinds", "new_ns"]
+__all__ = ["BUSY", "KERNEL_TIME", "LAUNCHES", "ORDER", "judged", "kinds", "new_ns"]
 
 EVIDENCE = """
 with {step},
-steps as (select process, count(*) as steps from step group by process),
+steady as ({steady}),
+warm as ({warm}),
+steps as (
+    select process, count(*) as steps from step join steady using (process) where iteration >= first group by process
+),
 {losses},
-placed as (
-    select loss.*, step.end_ns > loss.start_ns as inside
+late as (
+    select loss.*
     from loss
-    asof left join step on step.process = loss.process and step.from_ns <= loss.start_ns
+    left join warm on warm.process = loss.process and warm.device = loss.device
+    where coalesce(start_ns < from_ns or start_ns >= until_ns, true)
+),
+placed as (
+    select late.*, step.end_ns > late.start_ns and step.iteration >= steady.first as inside
+    from late
+    asof left join step on step.process = late.process and step.from_ns <= late.start_ns
+    left join steady on steady.process = late.process
 )
 select
     process,
@@ -71,21 +85,27 @@ def judged(
     *,
     bound: str,
     advice: str,
+    relies: tuple[str, ...],
     among: str = "true",
+    warm: bool = False,
 ) -> tuple[Diagnosis, ...]:
     """The diagnosis, if a device loses at least the share `least_share` of its span; else none.
 
     `losses` are table expressions of SQL, the last of them `loss` with the columns `process`, `device`, `start_ns`,
     `what`, `detail`, `time_ns` and `saves_ns`, one row for each stretch lost; they may use those of `STEP`. `say` makes
     the sentence from the device that loses most and its rows. `among` is a condition on segments: all losses are in
-    such ones, so that nothing is looked at closely where these are few.
+    such ones, so that nothing is looked at closely where these are few. `relies` are quantities (`store.health`): where
+    notes of the trace make one unreliable, the sentence says so. What is told as warm-up is counted by others only if
+    they count that too (`warm`); an iteration's part of a saving is that in steady iterations, for each of these.
     """
     import polars as pl
 
     least = thresholds(name)["least_share"]
     if not len(trace.sql(ENOUGH.format(among=among, least=least))):
         return ()
-    sql = EVIDENCE.format(step=STEP.strip(), losses=losses.strip()).strip()
+    before = early(trace, warm=not warm)
+    tables = {"step": STEP.strip(), "steady": before.steady.strip(), "warm": before.warm, "losses": losses.strip()}
+    sql = EVIDENCE.format(**tables).strip()
     rows = trace.sql(sql)
     sums = rows.group_by("process", "device").agg(pl.col("saves_ns", "saves_per_iteration_ns", "count").sum())
     found = sums.join(trace.sql(SPANS), on=["process", "device"])
@@ -107,7 +127,7 @@ def judged(
         many=devices > 1,
         others=len(found) - 1,
     )
-    sentence = f"{say(place, own)} {place.saved}"
+    sentence = " ".join(filter(None, (say(place, own), place.saved, _doubt(trace, relies))))
     told = Diagnosis(
         name=name,
         sentence=sentence,
@@ -122,3 +142,13 @@ def judged(
         sql=sql,
     )
     return (told,)
+
+
+def _doubt(trace: Trace, relies: tuple[str, ...]) -> str:
+    """What makes a finding uncertain, as a sentence; empty where nothing does."""
+    because = {note.kind: note.count for note in trace.notes if set(UNRELIABLE.get(note.kind, ())) & set(relies)}
+    if not because:
+        return ""
+    unsure = [quantity for quantity in relies if any(quantity in UNRELIABLE[kind] for kind in because)]
+    told = ", ".join(f"{kind}: {count(number)}" for kind, number in because.items())
+    return f"This is uncertain: {' and '.join(unsure)} cannot be relied on in this recording ({told})."

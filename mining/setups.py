@@ -102,8 +102,8 @@ def best(setups: Sequence[Setup]) -> str:
         f"{one.name} ({one.device}): {duration(one.median_ns)} ± {duration(one.error_ns)}" for one in ordered
     )
     if gain <= max(LEAST * second.median_ns, DEVIATIONS * error):
-        return f"No set-up is quicker by more than chance and {LEAST:.0%}: an iteration takes {told}."
+        return f"No set-up is quicker by more than chance and {LEAST:.0%}: the median iteration takes {told}."
     return (
-        f"{first.name} is the quickest set-up: an iteration takes {duration(gain)} "
+        f"{first.name} is the quickest set-up: the median iteration takes {duration(gain)} "
         f"({percent(gain, second.median_ns)}) less than with {second.name}; {told}."
     )

@@ -5,6 +5,7 @@ Exit codes: 0 ok, 1 a bug in tracelode, 2 usage or environment, 3 regression, 4 
 """
 
 import os
+import re
 import sys
 from typing import NoReturn
 
@@ -56,9 +57,9 @@ def main() -> NoReturn:
         sys.exit(2)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "tracelode"
-        _stop(error.format_message(), f"{path} --help", 2)
+        _stop(_one_line(error), f"{path} --help", 2)
     except click.ClickException as error:
-        _stop(error.format_message(), "tracelode --help", 2)
+        _stop(_one_line(error), "tracelode --help", 2)
     except (KeyboardInterrupt, click.Abort):
         _stop("interrupted", "nothing is left half-written; run it again", 130)
     except BrokenPipeError:
@@ -66,6 +67,11 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     sys.exit(0)
+
+
+def _one_line(error: click.ClickException) -> str:
+    """The message of click, which sets the choices there are one below the other, in one line."""
+    return re.sub(r"\s*\n\s*", " ", error.format_message())
 
 
 def _stop(message: str, hint: str, code: int) -> NoReturn:

@@ -1,10 +1,12 @@
 """How findings are shown: as a section with a sentence, as a table, as a chart for each process."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..mining.finding import Finding
 from ..store.errors import NotCollected
+from ..store.tables import TABLES, Kind
 from .report import Block, Chart, Column, Section, Table
 
 if TYPE_CHECKING:
@@ -16,6 +18,23 @@ Ask = Callable[[str], Finding]
 """Answers with the finding of the analysis of that name, or raises `NotCollected`."""
 Rows = Sequence[Mapping[str, Any]]
 
+TABLE = re.compile(r"\btable (\w+) was not collected")
+WORK = "work of a device (kernels, copies or fills)"
+THINGS = {
+    "kernel": "kernels",
+    "copy": "memory copies",
+    "fill": "memory fills",
+    "api": "calls of the host to the runtime",
+    "op": "operators of the framework",
+    "range": "annotations of the program",
+    "allocation": "allocations of memory",
+}
+"""The tables of events that sections need, as someone who records calls what is in them."""
+RECORD = (
+    "To see this, let the profiler record it too: the remarks on data quality at the head name the option, where this "
+    "format has one."
+)
+
 
 def section_of(
     key: str, heading: str, ask: Ask, analysis: str, blocks: Callable[[Finding], tuple[Block, ...]]
@@ -24,8 +43,18 @@ def section_of(
     try:
         found = ask(analysis)
     except NotCollected as missing:
-        return Section(key, heading, f"Not collected: {missing.message}.", (), (missing.hint,))
+        return Section(key, heading, *_missed(missing))
     return Section(key, heading, found.sentence, blocks(found) if len(found.rows) else (), found.notes)
+
+
+def _missed(missing: NotCollected) -> tuple[str, tuple[Block, ...], tuple[str, ...]]:
+    """What was not collected and what to do about it, in the words of someone who records: they know no tables."""
+    found = TABLE.search(missing.message)
+    if not found:
+        return f"Not collected: {missing.message}.", (), (f"To see this, {missing.hint}.",)
+    name = found[1]
+    what = THINGS.get(name, WORK if TABLES[name].kind == Kind.MINED else TABLES[name].meaning)
+    return f"Not collected: {what}.", (), (RECORD,)
 
 
 def table(caption: str, columns: tuple[Column, ...], found: Finding) -> Table:

@@ -15,12 +15,13 @@ from ..perfetto_events import decoded
 from ..perfetto_slices import Slices
 from ..perfetto_tracks import Track, Tracks
 from ..protobuf import BYTES, VARINT, Damage, Field, MalformedError, fields, pieces, signed
+from ..rocprof_rows import note_host_copies
 from ..rowwise import Rowwise, as_json
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 NUMBERS = frozenset({3, 8, 10, 13, 41, 42, 58, 79, 87, 98})
 """Fields of a packet that are numbers; all others are messages or bytes."""
@@ -125,6 +126,8 @@ class _Reading:
         if self._slices.unplaced:
             meaning = "device work that does not say on which device: taken for device 0"
             self._sink.note("no-device", meaning, count=self._slices.unplaced)
+        if self._slices.on_host:
+            note_host_copies(self._sink, self._slices.on_host)
         if unnamed := sum(sequence.unnamed for sequence in self._sequences.values()):
             meaning = "names given by a number that the file gives no text for: the number stands for the name"
             self._sink.note("unknown-name", meaning, count=unnamed)

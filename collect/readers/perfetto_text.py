@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 PACKETS, PACKET, KIND = 1, "packet", "TracePacket"
 BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*+packet\s*:?\s*[{<]")

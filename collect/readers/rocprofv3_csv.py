@@ -2,8 +2,8 @@
 
 A kernel trace named `<prefix>_kernel_trace.csv` is read together with the other tables of its run, those that lie
 beside it under the same prefix; any other file is read alone. A kernel's stream is its hardware queue (the HIP stream
-is in `args`), a copy belongs to the agent it goes to. Kernels in a file of counters ran one at a time to be counted:
-they are ranges, not kernels. Copies have no size here: rocprofv3's other formats tell it.
+is in `args`), a copy belongs to the GPU of its two agents. Kernels in a file of counters ran one at a time to be
+counted: they are ranges, not kernels. Copies have no size here: rocprofv3's other formats tell it.
 """
 
 import re
@@ -16,12 +16,12 @@ from ..files import TraceFile, open_file
 from ..places import Place
 from ..rocprof_csv import header_of, read_table
 from ..rocprof_memory import Blocks
-from ..rocprof_rows import Rows, arguments, copy_kind, integer, text
+from ..rocprof_rows import End, Rows, arguments, copy_kind, integer, text
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 SPAN = frozenset({"Start_Timestamp", "End_Timestamp"})
 FORMS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -138,17 +138,23 @@ class _Run:
             own = self._threads.get(integer(row.get("Thread_Id")) or -1)
         return own if own is not None else self._rows.only_process() or self.pid or 0
 
-    def _number(self, agent: str | None, *, device: bool = True) -> int | None:
-        """The number of an agent; processors, where the file numbers them apart from devices, count down from -1."""
-        found = AGENT.fullmatch(agent or "")
-        if not found:
-            return None
-        number = int(found[2])
-        if found[1] == "CPU":
-            return -1 - number
-        if device and self._agents.get(number, {}).get("Agent_Type") != "CPU":
+    def _number(self, agent: str | None) -> int | None:
+        """The number of an agent at which something ran."""
+        number, gpu = self._end(agent)
+        if number is not None and gpu is not False:
             self._used.add(number)
         return number
+
+    def _end(self, agent: str | None) -> End:
+        """An agent; processors, where the file numbers them apart from devices, count down from -1."""
+        found = AGENT.fullmatch(agent or "")
+        if not found:
+            return End(None)
+        number = int(found[2])
+        if found[1] == "CPU":
+            return End(-1 - number, gpu=False)
+        kind = "GPU" if found[1] == "GPU" else self._agents.get(number, {}).get("Agent_Type")
+        return End(number, None if kind is None else kind == "GPU")
 
     def _kernel(self, row: Mapping[str, str]) -> None:
         taken = {"Agent_Id", "Queue_Id", "Kernel_Name", "Correlation_Id", "Process_Id", "Kind", "VGPR_Count", *SPAN}
@@ -174,25 +180,23 @@ class _Run:
     def _copy(self, row: Mapping[str, str]) -> None:
         source, target = row["Source_Agent_Id"], row["Destination_Agent_Id"]
         kind = copy_kind(row["Direction"])
-        here = self._number(target, device=kind != "DtoH")
-        other = self._number(source, device=kind != "HtoD")
         taken = {"Kind", "Direction", "Stream_Id", "Source_Agent_Id", "Destination_Agent_Id", "Correlation_Id"}
         rest = {n: v for n, v in row.items() if n not in taken | SPAN | {"Process_Id"}}
         if kind is None:
             rest["Direction"] = row["Direction"]
         if "Stream_Id" not in row:
             self._rows.tell("no-stream")
-        self._rows.add(
-            "copy",
+        device = self._rows.add_copy(
             row,
+            (self._end(source), self._end(target)),
             **self._span(row),
-            device=here,
             stream=integer(row.get("Stream_Id", "0")),
             kind=kind,
-            peer_device=other if kind in ("DtoD", "PtoP") and other != here else None,
             correlation=integer(row.get("Correlation_Id")),
             args=arguments({"source": source, "target": target, **rest}),
         )
+        if device is not None:
+            self._used.add(device)
 
     def _call(self, row: Mapping[str, str]) -> None:
         domain, name = row["Domain"], row["Function"]

@@ -1,8 +1,8 @@
 """JSON of rocprofv3 (AMD), `*_results.json`: kernels, copies, calls, markers, allocations and counters of processes.
 
-A kernel's stream is its hardware queue (the HIP stream is in `args`), a copy belongs to the agent it goes to, a device
-has the number of its node. Kernels that ran one at a time to have their counters read are ranges, not kernels. The
-descriptions of code objects and kernel symbols are read for names; the labels tell how many there were.
+A kernel's stream is its hardware queue (the HIP stream is in `args`), a copy belongs to the GPU of its two agents, a
+device has the number of its node. Kernels that ran one at a time to have their counters read are ranges, not kernels.
+The descriptions of code objects and kernel symbols are read for names; the labels tell how many there were.
 """
 
 import json
@@ -15,12 +15,12 @@ from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
 from ..rocprof_memory import Blocks
-from ..rocprof_rows import Rows, arguments, copy_kind, integer, label, text
+from ..rocprof_rows import End, Rows, arguments, copy_kind, integer, label, text
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
@@ -151,23 +151,26 @@ class _Tool:
         }
 
     def _copy(self, _: str, record: Record) -> None:
-        source, target = self._device(record.get("src_agent_id")), self._device(record.get("dst_agent_id"))
+        ends = self._end(record.get("src_agent_id")), self._end(record.get("dst_agent_id"))
         operation = self._operation(record)
         kind = copy_kind(operation or "")
         stream = _handle(record.get("stream_id"))
         if stream is None:
             self._rows.tell("no-stream")
         used = SHARED | {"src_agent_id", "dst_agent_id", "bytes", "stream_id"}
-        said = {"source": source, "thread_id": record.get("thread_id"), "operation": None if kind else operation}
-        self._rows.add(
-            "copy",
+        said: dict[str, Any] = {
+            name: f"Agent {end.agent}"
+            for name, end in zip(("source", "target"), ends, strict=True)
+            if end.agent is not None
+        }
+        said |= {"thread_id": record.get("thread_id"), "operation": None if kind else operation}
+        self._rows.add_copy(
             record,
+            ends,
             **self._times(record),
-            device=target,
             stream=0 if stream is None else stream,
             kind=kind,
             bytes=integer(record.get("bytes")),
-            peer_device=source if kind in ("DtoD", "PtoP") and source != target else None,
             correlation=self._correlation(record),
             args=arguments({**said, **{n: v for n, v in record.items() if n not in used}}),
         )
@@ -265,6 +268,11 @@ class _Tool:
         if node is None and handle:
             self._rows.tell("unknown-agent", str(handle))
         return handle if node is None else node
+
+    def _end(self, agent: Any) -> End:
+        """An end of a copy."""
+        kind = self._agents.get(_handle(agent) or -1, {}).get("type")
+        return End(self._device(agent), kind == GPU if kind else None)
 
     def _correlation(self, record: Record) -> int | None:
         """What links a call and its work; a record without it is counted."""

@@ -11,7 +11,7 @@ from ..diagnosis import Diagnosis
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = tuple(sorted({need for name in names("diagnosis") for need in load("diagnosis", name).NEEDS}))
 
 

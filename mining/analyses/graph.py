@@ -92,7 +92,7 @@ def _stages(device: "Mapping[str, Any]", rows: "list[dict[str, Any]]") -> str:
     inside = sum(row["time_ns"] for row in phases)
     return (
         f"{percent(inside, whole)} of the {duration(whole)} that device {device['device']} is busy are in iterations "
-        f"({plural(most['count'], 'iteration')} of {duration(most['mean_ns'])})"
+        f"({plural(most['count'], 'iteration')}, busy for {duration(most['p50_ns'])} in the median)"
     )
 
 

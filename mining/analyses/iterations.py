@@ -18,7 +18,7 @@ from ..sequence import OPERATIONS, SYMBOLS, Sequence, sequences
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 3
+VERSION = 4
 NEEDS = ()
 
 STEP = "regexp_matches(name, '^(profilerstep|step|iteration|iter)[#_: ]*\\d+$', 'i')"

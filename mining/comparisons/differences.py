@@ -106,7 +106,7 @@ def find(base: Trace, trace: Trace) -> Finding:
 def _sentence(total: Mapping[str, Any], found: "pl.DataFrame") -> str:
     """How much longer an iteration is, how many operations came and went, and the one that matters most."""
     before, now = total["base_time_per_iteration_ns"], total["time_per_iteration_ns"]
-    said = f"An iteration takes {duration(now)} instead of {duration(before)}"
+    said = f"On average an iteration takes {duration(now)} instead of {duration(before)}"
     if before and now != before:
         said += f", {percent(abs(now - before), before)} {'more' if now > before else 'less'}"
     operations = found.filter(found["kind"] == "operation")

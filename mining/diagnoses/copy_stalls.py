@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import judged, kinds
+from ..losses import BUSY, judged, kinds
 from ..naming import short
 from ..words import duration, percent
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 COPIES = """
 select
@@ -34,23 +34,49 @@ where kind.category in ('copy', 'fill') and flaw is null
 LOSSES = """
 {kinds}
 transfer as ({transfers}),
-loss as (
+stretch as (
     select
-        segment.process,
-        segment.device,
-        segment.start_ns,
+        segment.*,
         transfer.what,
         transfer.detail,
-        segment.duration_ns as time_ns,
-        segment.duration_ns as saves_ns
+        segment.state = 'copy' and transfer.what is not null as stalled
     from segment
-    asof join transfer
+    asof left join transfer
         on transfer.process = segment.process
         and transfer.device = segment.device
         and transfer.start_ns <= segment.start_ns
-    where segment.state = 'copy' and transfer.what is not null
+    where segment.state in ('copy', 'compute')
+),
+within as (
+    select stretch.*, case when step.end_ns > stretch.start_ns then step.iteration end as iteration
+    from stretch
+    asof left join step on step.process = stretch.process and step.from_ns <= stretch.start_ns
+),
+room as (
+    select process, device, iteration, least(1, coalesce(sum(duration_ns) filter (state = 'compute'), 0)
+        / sum(duration_ns) filter (stalled)) as share
+    from within
+    group by process, device, iteration
+    having sum(duration_ns) filter (stalled) > 0
+),
+loss as (
+    select
+        within.process,
+        within.device,
+        start_ns,
+        what,
+        detail,
+        duration_ns as time_ns,
+        floor(duration_ns * share)::bigint as saves_ns
+    from within
+    join room
+        on room.process = within.process
+        and room.device = within.device
+        and room.iteration is not distinct from within.iteration
+    where stalled
 )
 """
+"""SQL: copies alone; of the savings no more than the compute of the same iteration, beside which copies could run."""
 
 
 def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
@@ -68,17 +94,20 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         losses,
         _say,
         among="state = 'copy'",
-        bound="the time in which nothing but copies runs: what overlapping all of them with compute would save",
+        relies=(BUSY,),
+        bound="the time in which nothing but copies runs, but no more than the same iteration computes: what "
+        "overlapping them with compute would save",
         advice="Copy from pinned memory, without waiting, on a stream of its own, while the batch before is computed; "
         "keep on the device what is copied again and again.",
     )
 
 
 def _say(place: Place, rows: "pl.DataFrame") -> str:
-    paged = total(rows.filter(rows["detail"].str.contains("pageable").fill_null(False)), "saves_ns")
+    whole = total(rows, "time_ns")
+    paged = total(rows.filter(rows["detail"].str.contains("pageable").fill_null(False)), "time_ns")
     detail = rows["detail"][0]
-    pageable = f"; {percent(paged, place.saves_ns)} of it from or to pageable memory" if paged else ""
+    pageable = f"; {percent(paged, whole)} of it from or to pageable memory" if paged else ""
     return (
-        f"{place.where} spends {duration(place.saves_ns)} in copies alone, with no compute beside them, mostly in "
+        f"{place.where} spends {duration(whole)} in copies alone, with no compute beside them, mostly in "
         f"{short(rows['what'][0])}{f' ({detail})' if detail else ''}{pageable}."
     )

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
-from ..losses import judged
+from ..losses import BUSY, LAUNCHES, ORDER, judged
 from ..waits import gaps
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 {gaps},
@@ -40,6 +40,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         LOSSES.format(gaps=gaps(trace)),
         _say,
         among="cause in ('host', 'synchronisation')",
+        relies=(BUSY, LAUNCHES, ORDER),
         bound="the sum of these gaps: what the device would not idle if its data were there in time",
         advice="Load ahead: more workers of the data loader, a longer prefetch, cheaper decoding, data nearer to the "
         "machine; copy the next batch while this one is computed.",

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..analyses.stragglers import SQL as STRAGGLERS
 from ..diagnosis import Diagnosis, Place
-from ..losses import judged, kinds
+from ..losses import BUSY, judged, kinds
 from ..naming import short
 from ..words import duration, percent
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations", "iteration_states")
+NEEDS = ("segments", "iterations", "iteration_states", "hierarchy")
 
 LOSSES = """
 {kinds},
@@ -69,6 +69,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         LOSSES.format(kinds=kinds(), waiting=(WAITING if several else ALONE).strip()),
         _say,
         among="state = 'communication'",
+        relies=(BUSY,),
         bound="the time in which nothing but communication runs: what overlapping all of it with compute would save",
         advice="Start collectives earlier and on a stream of their own, in buckets that become ready during backward; "
         "send less (lower precision, less often); see whether one rank is late.",

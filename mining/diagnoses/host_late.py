@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
-from ..losses import judged
+from ..losses import BUSY, LAUNCHES, judged
 from ..naming import short
 from ..thresholds import thresholds
 from ..waits import gaps
@@ -13,7 +13,7 @@ from ..words import duration, plural
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 {gaps},
@@ -42,6 +42,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         LOSSES.format(gaps=gaps(trace), **thresholds("waits")),
         _say,
         among="cause = 'host'",
+        relies=(BUSY, LAUNCHES),
         bound="the sum of these gaps: what the device would not idle if the host launched ahead of it",
         advice="See what the host does there: slow Python between operators, memory management, logging, compilation. "
         "Move it out of the loop or to another thread, or capture the operators in a graph.",

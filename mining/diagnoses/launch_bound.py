@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
-from ..losses import judged
+from ..losses import BUSY, LAUNCHES, judged
 from ..thresholds import thresholds
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 piece as (
@@ -36,6 +36,18 @@ chain as (
         count(*) filter (late) >= {least_launches_count}
         and 2 * sum(duration_ns) filter (late) >= sum(duration_ns)
 ),
+launched as (
+    select *, count(*) over (partition by process, device, after) > 1 as again
+    from link
+    semi join chain using (process, device, chain)
+    where linked and late
+),
+recurring as (
+    select process, device, chain
+    from launched
+    group by process, device, chain
+    having count(*) filter (again) >= {least_repeated_share} * count(*)
+),
 loss as (
     select
         process,
@@ -46,11 +58,15 @@ loss as (
         duration_ns as time_ns,
         duration_ns as saves_ns
     from link
-    semi join chain using (process, device, chain)
+    semi join recurring using (process, device, chain)
     where linked
 )
 """
-"""A chain: gaps that each end with a launch that came late, or that the device itself took, with work between them."""
+"""A chain: gaps that each end with a launch that came late, or that the device itself took, with work between them.
+
+It counts if most of its late launches are of operations that are launched late again: what is late once, such as the
+first launch of a graph, a graph or a fusion would not save.
+"""
 
 
 def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
@@ -63,6 +79,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         LOSSES.format(**thresholds("waits"), **thresholds("launch_bound")),
         _say,
         among="cause in ('launch', 'host')",
+        relies=(BUSY, LAUNCHES),
         bound="the sum of the gaps inside these chains: what one launch for all of a chain would save",
         advice="Capture the chain in a CUDA or HIP graph, fuse its kernels (a compiler does), or give each kernel more "
         "work with a larger batch.",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..levels import MAIN
-from ..losses import judged
+from ..losses import BUSY, ORDER, judged
 from ..slow import JUDGED
 from ..words import duration, plural
 
@@ -42,6 +42,8 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         "slow_iterations",
         LOSSES,
         _say,
+        relies=(BUSY, ORDER),
+        warm=True,
         bound="what these iterations take longer than the median of their kind",
         advice="Look at them on the timeline beside a usual one: the analysis outliers names the operations that take "
         "longer or were added.",

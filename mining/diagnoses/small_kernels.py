@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import judged, kinds, new_ns
+from ..losses import KERNEL_TIME, judged, kinds, new_ns
 from ..naming import short
 from ..thresholds import thresholds
 from ..words import duration, plural
@@ -13,7 +13,7 @@ from ..words import duration, plural
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 {kinds},
@@ -81,6 +81,8 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         "small_kernels",
         LOSSES.format(kinds=kinds(), new_ns=new_ns("start_ns, end_ns"), **limits),
         _say,
+        relies=(KERNEL_TIME,),
+        warm=True,
         bound="the time of these kernels without the longest of each run, since a kernel fused of a run lasts at least "
         "as long as that",
         advice="Fuse them (a compiler does), use operators that work on many tensors at once, or enlarge the batch.",

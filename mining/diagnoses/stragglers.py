@@ -6,13 +6,13 @@ from ...store.trace import Trace
 from ..analyses.stragglers import SQL
 from ..diagnosis import Diagnosis, Place
 from ..levels import MAIN
-from ..losses import judged
+from ..losses import BUSY, ORDER, judged
 from ..words import duration
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations", "iteration_states")
+NEEDS = ("segments", "iterations", "iteration_states", "hierarchy")
 
 LOSSES = f"""
 rank as ({SQL.strip()}),
@@ -54,6 +54,8 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         "stragglers",
         LOSSES,
         _say,
+        relies=(BUSY, ORDER),
+        warm=True,
         bound="for each iteration what the process takes longer than the median one, but no more than the median of "
         "what the others spend in communication alone",
         advice="See what is different there: clocks and temperature of the device, other load on the host, more or "

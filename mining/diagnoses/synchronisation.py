@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..analyses.segments import WAITING
 from ..diagnosis import Diagnosis, Place
-from ..losses import judged
+from ..losses import BUSY, LAUNCHES, judged
 from ..waits import gaps
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 {gaps},
@@ -55,6 +55,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         losses,
         _say,
         among="cause = 'synchronisation'",
+        relies=(BUSY, LAUNCHES),
         bound="the sum of the gaps that follow these waits: what the device would not idle if nothing waited for it",
         advice="Take values off the device less often (.item(), printing, checks of the loss), copy them without "
         "waiting, and leave out explicit synchronisation.",

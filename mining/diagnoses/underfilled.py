@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import judged, kinds, new_ns
+from ..losses import KERNEL_TIME, judged, kinds, new_ns
 from ..naming import short
 from ..words import duration, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-NEEDS = ("segments", "iterations")
+NEEDS = ("segments", "iterations", "hierarchy")
 
 LOSSES = """
 {kinds},
@@ -56,6 +56,8 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         "underfilled",
         LOSSES.format(kinds=kinds(), new_ns=new_ns("start_ns, end_ns")),
         _say,
+        relies=(KERNEL_TIME,),
+        warm=True,
         bound="the time of each of these kernels times the share of compute units that get no block: what it would "
         "save if as many more blocks did the same work; time that several of them share counts once",
         advice="Enlarge the batch or what each kernel works on, let independent work run beside it on another stream, "

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..levels import MAIN
-from ..losses import judged
+from ..losses import BUSY, ORDER, judged
 from ..slow import JUDGED
 from ..thresholds import thresholds
 from ..words import duration
@@ -59,6 +59,8 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         "warm_up",
         LOSSES.format(main=MAIN, judged=JUDGED.strip(), **thresholds("warm_up")),
         _say,
+        relies=(BUSY, ORDER),
+        warm=True,
         bound="what these iterations take longer than the median of the steady ones, and all before the first",
         advice="Leave it out of what you measure. Where runs are as short as this recording, keep compiled and tuned "
         "kernels between them.",

@@ -53,7 +53,7 @@ def flow(rows: Rows) -> Specification:
         height={"step": STEP},
         terminal={
             "title": "Time in an iteration",
-            "labels": [value["name"] for value in values],
+            "labels": [value["label"] for value in values],
             "values": [row["time_ns"] for row in rows],
         },
     )
@@ -68,6 +68,7 @@ def _step(row: Mapping[str, Any], factor: float) -> dict[str, Any]:
     return {
         "place": row["step"],
         "name": shorten(name, NAME) + amount,
+        "label": shorten(name, NAME),
         "short": shorten(name, SHORT) + f" · {show(row['time_ns'], 'ns')}",
         "time": row["time_ns"] / factor,
         "end": (row["time_ns"] + row["inside_ns"]) / factor,

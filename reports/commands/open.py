@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import archive_option, cache_archive, open_trace, patience, write_output
+from ..one_trace import open_one
+from ..options import archive_option, cache_archive, patience, write_output
 
 if TYPE_CHECKING:
     from ...store.archive import Archive
@@ -31,7 +32,7 @@ def command(trace: str, perfetto: bool, no_browser: bool, archive_path: Path) ->
 
     TRACE is a trace file, or the beginning of a trace's id in the archive.
     """
-    found, archive = open_trace(trace, archive_path)
+    found, archive = open_one(trace, archive_path)
     if perfetto:
         _timeline(found, archive, browser=not no_browser)
     else:

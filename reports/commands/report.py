@@ -128,11 +128,14 @@ def _kept(topic: str, group: "Group", name: str) -> "Mapping[str, str]":
     What there is to say of several ranks depends on all of them, so it is not kept.
     """
     from ...store.kinds import rules_mark
+    from ...store.parts import load
     from ...store.version import code_mark
 
     if len(group.members) > 1:
         return _texts(_report(topic, group), name)
-    owner, kind, version = group.members[0].trace.id, f"report-{topic}-{name}", code_mark() + rules_mark()
+    form = load("format", name)
+    fitted = f"-{form.fitted()}" if hasattr(form, "fitted") else ""
+    owner, kind, version = group.members[0].trace.id, f"report-{topic}-{name}{fitted}", code_mark() + rules_mark()
     there = group.archive.kept(owner, kind, version)
     if there is None:
         there = _texts(_report(topic, group), name)
@@ -159,6 +162,9 @@ def _draw(report: "Report", folder: Path, form: str) -> None:
     from ..figures import figures
 
     drawn = dict(figures(report, "png" if form == "png" else "svg"))
+    if not drawn:
+        click.echo(f"no charts: there is nothing to draw in this report, and nothing was written to {folder}", err=True)
+        return
     _fill(folder, drawn)
     click.echo(f"charts: {len(drawn)} in {folder}", err=True)
 

@@ -139,7 +139,7 @@ def _table(table: Table, name: str) -> Markup:
     )
     return element(
         "div",
-        element("div", grid, class_="scroll", tabindex=0, role="region", aria_labelledby=name)
+        element("div", grid, class_="scroll", tabindex=0, role="region", aria_label=f"Table: {clean(table.caption)}")
         if rows
         else element("p", clean(table.caption), class_="caption"),
         element("p", _how_many(table, len(rows)), class_="count"),

@@ -17,9 +17,13 @@ from ..units import NUMERIC, column, show
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["SUFFIX", "render"]
+__all__ = ["SUFFIX", "fitted", "render"]
 
 SUFFIX = ".txt"
+_JOINT, _KEPT = "\u202f", "\ufdd0"
+"""What stands between the digits of a number, and what does so for rich, which would end a line there: no character."""
+_WITHIN = ".,\u202f"
+_NUMBER = "0123456789" + _WITHIN
 _LEAST_NAME = 12  # a column of names narrower than this tells nothing: the rows are then set one value a line
 
 
@@ -33,7 +37,13 @@ def render(report: Report, *, width: int | None = None, color: bool | None = Non
     console = _console(out, width or shutil.get_terminal_size().columns, _colored() if color is None else color)
     for part in _parts(report, console.width):
         console.print(part)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    text = out.getvalue().replace(_KEPT, _JOINT)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def fitted() -> str:
+    """What the text is made to fit if nothing else is asked for: the terminal's width, and whether it has colour."""
+    return f"{shutil.get_terminal_size().columns}{'-colour' if _colored() else ''}"
 
 
 def _console(out: StringIO, width: int, color: bool) -> "Console":
@@ -136,9 +146,8 @@ def _shown(column_: Column, values: list[Any]) -> _Shown:
     title = clean(column_.title) + (f" ({shown.unit})" if shown.unit else "")
     natural = max(cell_len(title), *map(cell_len, texts))
     numeric = column_.unit in NUMERIC
-    return _Shown(
-        title, texts, numeric, natural, natural if numeric else max(min(natural, _LEAST_NAME), cell_len(title))
-    )
+    whole = numeric or column_.unit == "id"
+    return _Shown(title, texts, numeric, natural, natural if whole else max(min(natural, _LEAST_NAME), cell_len(title)))
 
 
 def _grid(columns: list[_Shown], width: int) -> "RenderableType":
@@ -151,8 +160,21 @@ def _grid(columns: list[_Shown], width: int) -> "RenderableType":
         grid.add_column(_text(shown.title), justify=justify, no_wrap=True, overflow="ellipsis")
     widths = _widths(columns, width - 2 * (len(columns) - 1))
     for row in zip(*(shown.texts for shown in columns), strict=True):
-        grid.add_row(*(_text(shorten(text, room)) for text, room in zip(row, widths, strict=True)))
+        grid.add_row(*(_text(_cut(text, room)) for text, room in zip(row, widths, strict=True)))
     return grid
+
+
+def _cut(text: str, length: int) -> str:
+    """The text without its middle where it is too long; a number that would lose digits goes as a whole."""
+    if len(text) <= length:
+        return text
+    head, _, tail = shorten(text, length).partition("…")
+    lost = text[len(head) : len(text) - len(tail)]
+    if lost[:1].isdecimal() or (lost[:1] in _WITHIN and lost[1:2].isdecimal()):
+        head = head.rstrip(_NUMBER)
+    if lost[-1:].isdecimal() or (lost[-1:] in _WITHIN and lost[-2:-1].isdecimal()):
+        tail = tail.lstrip(_NUMBER)
+    return f"{head}…{tail}"
 
 
 def _widths(columns: list[_Shown], width: int) -> list[int]:
@@ -201,7 +223,7 @@ def _bar_grid(labels: Sequence[str], values: Sequence[float], width: int) -> "Re
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify, no_wrap=True, overflow="crop")
     for label, text, bar in zip(labels, numbers, bars(values, max(room - name, 1)), strict=True):
-        grid.add_row(_text(shorten(clean(label), name)), _text(text), _text(bar, "blue"))
+        grid.add_row(_text(_cut(clean(label), name)), _text(text), _text(bar, "blue"))
     return grid
 
 
@@ -254,4 +276,4 @@ def _bulleted(bullet: str, text: str, style: str = "") -> "RenderableType":
 def _text(text: str, style: str = "") -> "RenderableType":
     from rich.text import Text as Rich
 
-    return Rich(clean(text), style=style, overflow="fold")
+    return Rich(clean(text).replace(_JOINT, _KEPT), style=style, overflow="fold")

@@ -1,9 +1,12 @@
 """Which places of the iteration take longer than usual, and in which iterations."""
 
+from dataclasses import replace
+
 from ...mining.finding import Finding
+from ...mining.slow import DEVIATIONS, LEAST_EXCESS, ROBUST
 from ...store.trace import Trace
 from ..charts.heat import heat
-from ..report import Block, Column, Section, Table
+from ..report import Block, Column, Section, Table, Text
 from ..shown import Ask, pictures, section_of
 
 __all__ = ["section"]
@@ -19,6 +22,19 @@ COLUMNS = (
     Column("ratio", "Times the median", "ratio"),
 )
 
+MOST = 25
+FAR = f"""
+select * from (
+{{sql}}
+)
+qualify time_ns - usual_ns > greatest(
+    {DEVIATIONS} * {ROBUST} * median(abs(time_ns - usual_ns)) over (partition by process, place),
+    {LEAST_EXCESS} * usual_ns
+)
+order by time_ns - usual_ns desc, process, place, iteration
+limit {MOST}
+"""
+
 
 def section(trace: Trace, ask: Ask) -> Section:
     """The section."""
@@ -31,10 +47,19 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
         "take, divided by the median of that place over the iterations."
     )
     drawn = pictures(found, "Time of each place in each iteration, divided by its median", heat, shows)
-    sql = f"select * from ({found.sql})\norder by time_ns - usual_ns desc, process, place, iteration limit 25"
-    far = found.rows.with_columns(more_ns=found.rows["time_ns"] - found.rows["usual_ns"])
-    far = far.sort(["more_ns", "process", "place", "iteration"], descending=[True, False, False, False]).head(25)
-    return (
-        *drawn,
-        Table("Places with the largest excess over their median", COLUMNS, far.drop("more_ns").to_dicts(), sql),
-    )
+    far = _far(found)
+    if not len(far.rows):
+        return (*drawn, Text("No place takes longer than its median by more than noise."))
+    return (*drawn, Table("Places with the largest excess over their median", COLUMNS, far.rows.to_dicts(), far.sql))
+
+
+def _far(found: Finding) -> Finding:
+    """The places and iterations beyond noise, by the rule for slow iterations, the largest excess first."""
+    import polars as pl
+
+    more = pl.col("time_ns") - pl.col("usual_ns")
+    noise = DEVIATIONS * ROBUST * more.abs().median().over("process", "place")
+    far = found.rows.filter(more > pl.max_horizontal(noise, LEAST_EXCESS * pl.col("usual_ns")))
+    order = [more, pl.col("process"), pl.col("place"), pl.col("iteration")]
+    rows = far.sort(order, descending=[True, False, False, False]).head(MOST)
+    return replace(found, rows=rows, sql=FAR.format(sql=found.sql).strip())

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tracelode.collect.rocprof_rows import arguments, copy_kind, integer, label, nanoseconds
+from tracelode.collect.rocprof_rows import End, arguments, copy_kind, copy_place, integer, label, nanoseconds
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,32 @@ def test_arguments_leave_out_what_says_nothing_and_keep_fractions_exact() -> Non
 
 def test_labels_are_texts_or_json() -> None:
     assert [label("x\udc00"), label(["a", 1]), label({"a": None})] == ["x?", '["a", 1]', '{"a": null}']
+
+
+CPU, OTHER_CPU, GPU, OTHER_GPU = End(0, gpu=False), End(1, gpu=False), End(4, gpu=True), End(5, gpu=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "target", "place"),
+    [
+        ("HtoD", CPU, GPU, (4, None)),
+        ("DtoH", GPU, CPU, (4, None)),
+        ("DtoD", GPU, GPU, (4, None)),
+        ("DtoD", GPU, OTHER_GPU, (5, 4)),
+        ("PtoP", GPU, OTHER_GPU, (5, 4)),
+        (None, GPU, CPU, (4, None)),
+        (None, CPU, OTHER_CPU, (None, None)),
+        ("HtoH", CPU, OTHER_CPU, (None, None)),
+        ("HtoD", End(0), End(4), (4, None)),
+        ("DtoH", End(4), End(0), (4, None)),
+        ("DtoD", End(4), End(5), (5, 4)),
+        ("HtoH", End(0), End(1), (None, None)),
+        (None, End(4), End(5), (5, None)),
+        ("DtoH", GPU, End(None), (4, None)),
+        ("DtoD", End(4), End(None), (4, None)),
+    ],
+)
+def test_a_copy_belongs_to_the_gpu_of_its_ends_and_else_to_the_one_it_goes_to(
+    kind: str | None, source: End, target: End, place: tuple[int | None, int | None]
+) -> None:
+    assert copy_place(kind, source, target) == place

@@ -220,3 +220,26 @@ def test_levels_are_ranges_within_the_sequence(symbols: list[int], repeats: int)
         assert bool((level.stop[:-1] <= level.begin[1:]).all())
         assert 0 <= level.confidence <= 1
         assert 0 <= level.phase_confidence <= 1
+
+
+def _alone(duration_ns: int, symbols: np.ndarray) -> list[Level]:
+    """The levels of operations that start every 100 us."""
+    start = np.arange(len(symbols)) * 100_000
+    return levels(symbols.astype(np.int32), start, start + duration_ns, start - 50)
+
+
+def test_a_single_operation_that_takes_the_time_is_an_iteration() -> None:
+    main = main_level(_alone(60_000, np.zeros(19)))
+    assert main is not None
+    assert (main.period, main.count, main.confidence) == (1, 19, 0.3)
+
+
+def test_a_single_operation_that_hardly_takes_time_is_no_iteration() -> None:
+    (level,) = _alone(900, np.zeros(19))
+    assert (level.period, level.count, level.kind) == (1, 19, "micro")
+
+
+def test_more_operations_than_one_are_an_iteration_however_short_they_are() -> None:
+    main = main_level(_alone(900, np.tile([0, 1, 2], 19)))
+    assert main is not None
+    assert (main.period, main.count) == (3, 19)

@@ -94,7 +94,11 @@ def _slice(
         copied = COPY.search(name)
         if not copied:
             raise Odd("a copy that does not say its direction")
-        place = process, _agent(said["dst_agent"]), said["stream_ID"], start, end
-        found["copy"].append((*place, f"{copied[1][0]}to{copied[2][0]}", said["copy_bytes"], correlation))
+        kind = f"{copied[1][0]}to{copied[2][0]}"
+        if kind == "HtoH":
+            raise Odd("a copy that no device does")
+        device = _agent(said["src_agent" if kind == "DtoH" else "dst_agent"])
+        place = process, device, said["stream_ID"], start, end
+        found["copy"].append((*place, kind, said["copy_bytes"], correlation))
     elif category != "marker_api":
         raise Odd("a category that is not usual")

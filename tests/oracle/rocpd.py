@@ -23,6 +23,7 @@ def read(path: Path) -> Rows:
         text = dict(of("string", "id", "string"))
         process = dict(of("info_process", "id", "pid"))
         thread = dict(of("info_thread", "id", "tid"))
+        gpus = {id for id, kind in of("info_agent", "id", "type") if kind == "GPU"}
         agents = {id: id if index is None else index for id, index in of("info_agent", "id", "absolute_index")}
         symbols = {
             id: short or long for id, short, long in of("info_kernel_symbol", "id", "display_name", "kernel_name")
@@ -38,11 +39,15 @@ def read(path: Path) -> Rows:
                 raise Damaged("a kernel without a name")
             place = process.get(pid, pid), agents.get(agent, agent), queue, start, end
             found["kernel"].append((*place, symbols[kernel], _correlation(events, event)))
-        for pid, target, queue, stream, start, end, name, size, event in of(
-            "memory_copy", "pid", "dst_agent_id", "queue_id", "stream_id", "start", "end", "name_id", "size", "event_id"
+        for pid, target, source, queue, stream, start, end, name, size, event in of(
+            *("memory_copy", "pid", "dst_agent_id", "src_agent_id", "queue_id", "stream_id", "start", "end"),
+            *("name_id", "size", "event_id"),
         ):
             queue = stream if queue is None else queue
-            _sound(pid, target, queue, start, end)
+            _sound(pid, target, source, queue, start, end)
+            if not {target, source} & gpus:
+                raise Odd("a copy of which no end is known to be a GPU")
+            target = target if target in gpus else source
             matched = COPY.search(text.get(name) or "")
             if not matched:
                 raise Odd("a copy that does not say its direction")

@@ -38,7 +38,10 @@ def read(path: Path) -> Rows:
         if not matched:
             raise Damaged("a copy that does not say its direction")
         kind = f"{matched[1][0]}to{matched[2][0]}"
-        place = process, _agent(line["Destination_Agent_Id"]), _number(line["Stream_Id"]), *_times(line)
+        agent = _agent(line["Source_Agent_Id" if kind == "DtoH" else "Destination_Agent_Id"])
+        if kind == "HtoH":
+            raise Odd("a copy that no device does")
+        place = process, agent, _number(line["Stream_Id"]), *_times(line)
         found["copy"].append((*place, kind, None, _number(line["Correlation_Id"])))
     return rows(**found)
 

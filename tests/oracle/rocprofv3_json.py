@@ -17,6 +17,7 @@ def read(path: Path) -> Rows:
     ]:
         process = tool["metadata"]["pid"]
         agents = {agent["id"]["handle"]: agent["node_id"] for agent in tool["agents"]}
+        gpus = {agent["node_id"] for agent in tool["agents"] if agent["type"] == 2}
         symbols = {symbol["kernel_id"]: symbol for symbol in tool["kernel_symbols"]}
         operations = [kind.get("operations", []) for kind in tool["strings"]["buffer_records"]]
         records = tool["buffer_records"]
@@ -32,7 +33,11 @@ def read(path: Path) -> Rows:
             if not matched:
                 raise Damaged("a copy that does not say its direction")
             kind = f"{matched[1][0]}to{matched[2][0]}"
-            place = process, agents[one["dst_agent_id"]["handle"]], one["stream_id"]["handle"], *_times(one)
+            ends = [agents[one[f"{end}_agent_id"]["handle"]] for end in ("dst", "src")]
+            device = next((end for end in ends if end in gpus), None)
+            if device is None:
+                raise Odd("a copy of which no end is a GPU")
+            place = process, device, one["stream_id"]["handle"], *_times(one)
             found["copy"].append((*place, kind, one["bytes"], _correlation(one)))
         for one in [*records["hip_api"], *records.get("hsa_api", [])]:
             name = _operation(operations, one)

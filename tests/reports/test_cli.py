@@ -244,3 +244,11 @@ def test_a_file_the_archive_has_read_is_taken_from_there(tmp_path: Path) -> None
         run("sql", "select count(*) as n from level", "--archive", tmp_path / "traces", "--format", "csv").stdout
         == "n\n6\n"
     )
+
+
+def test_what_is_missing_is_said_in_one_line_without_control_characters() -> None:
+    assert refused("export", KINETO, "-o", "a.json", code=2) == (
+        "error: Missing option '--to'. Choose from: chrome, csv, parquet, perfetto"
+    )
+    assert refused("report", code=2) == "error: Missing argument '{perf}'. Choose from: perf"
+    assert "\x1b" not in refused("report", "p\x1b[31m", KINETO, code=2)

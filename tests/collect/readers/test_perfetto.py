@@ -14,6 +14,7 @@ BOOT, OWN = 6, 64
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 ARGUMENTS = ["begin_ns", "tid", "corr_id", "agent", "queue", "VGPR_Count", "copy_bytes", "src_agent", "dst_agent"]
 PID, THREAD, STREAM, BYTES_TRACK = 10, 11, 12, 13
+BACK, INSIDE = "MEMORY_COPY_DEVICE_TO_HOST", "MEMORY_COPY_HOST_TO_HOST"
 
 
 def packet(*parts: tuple[int, int | str | bytes]) -> bytes:
@@ -63,7 +64,7 @@ NAMES = packet(
         12,
         interned(
             ["hip_api", "kernel_dispatch", "memory_copy", "hsa_api", "app"],
-            ["hipLaunchKernel", "gemm", "MEMORY_COPY_HOST_TO_DEVICE", "hsa_signal", "step"],
+            ["hipLaunchKernel", "gemm", "MEMORY_COPY_HOST_TO_DEVICE", "hsa_signal", "step", BACK, INSIDE],
         ),
     ),
 )
@@ -92,10 +93,20 @@ def test_a_dispatch_is_a_kernel_on_its_agent_and_queue_launched_by_the_call_of_i
     assert (said.clock, said.base_unix_ns) == ("boottime", 4_999_000)
 
 
-def test_a_copy_belongs_to_the_agent_it_goes_to() -> None:
+def test_a_copy_belongs_to_the_gpu_of_its_two_agents() -> None:
     rows, _, _ = told(perfetto, TRACE)
     copy = rows["copy"][0]
     assert (copy["device"], copy["stream"], copy["kind"], copy["bytes"], copy["end_ns"]) == (4, 3, "HtoD", 64, 330)
+    back, inside = COPIED | {"src_agent": "Agent-4", "dst_agent": "Agent-0"}, COPIED | {"dst_agent": "Agent-0"}
+    copies = [
+        pair(at, at + 30, STREAM, 3, name, *(annotation(n, v) for n, v in said.items()))
+        for at, name, said in ((400, 6, back), (500, 7, inside))
+    ]
+    rows, notes, _ = told(perfetto, b"".join([*PARTS[:6], *copies]))
+    assert [(c["device"], c["kind"]) for c in rows["copy"]] == [(4, "DtoH")]
+    assert [(r["name"], r["kind"]) for r in rows["range"]] == [("HtoH", "host_copy")]
+    assert [d["device"] for d in rows["device"]] == [4]
+    assert notes["host-copy"].count == 1
 
 
 def test_calls_of_the_interfaces_are_calls() -> None:

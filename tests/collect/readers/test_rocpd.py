@@ -34,6 +34,7 @@ TEXTS = {
 STRINGS = [{"id": key, "guid": "g", "string": value} for key, value in TEXTS.items()]
 PLACE = {"nid": 1, "pid": 4, "tid": 6}
 DISPATCHED = {"agent_id": 8, "queue_id": 2, "stream_id": 5}
+AGENTS = ("source_agent", "target_agent")
 SIZES = {
     **{f"workgroup_size_{axis}": size for axis, size in zip("xyz", (256, 1, 1), strict=True)},
     **{f"grid_size_{axis}": size for axis, size in zip("xyz", (1000, 2, 1), strict=True)},
@@ -226,14 +227,50 @@ def test_the_category_of_a_region_tells_what_it_is(tell: Callable[[Tables], Told
     ]
 
 
-def test_a_copy_counts_to_the_agent_it_goes_to(tell: Callable[[Tables], Told]) -> None:
+def test_a_copy_belongs_to_the_gpu_of_its_two_agents(tell: Callable[[Tables], Told]) -> None:
     back = {**MOVE, **PLACE, "queue_id": None, "stream_id": 5, "start": 1, "end": 2, "event_id": None}
-    copies = [{**back, "dst_agent_id": 7, "src_agent_id": 8, "name_id": 13}, {**back, "src_agent_id": 8, "name_id": 1}]
-    told = tell(version_3(rocpd_memory_copy=copies))
-    assert [(r["device"], r["stream"], r["kind"], json.loads(r["args"]).get("name")) for r in told["copy"]] == [
-        (0, 5, "DtoH", "copy"),
-        (2, 5, "DtoD", None),
+    copies = [
+        {**back, "dst_agent_id": 7, "src_agent_id": 8, "name_id": 13},
+        {**back, "src_agent_id": 8, "name_id": 1},
+        {**back, "dst_agent_id": None, "src_agent_id": 7, "agent_id": 8},
     ]
+    told = tell(version_3(rocpd_memory_copy=copies))
+    assert [(r["device"], r["kind"], {n: json.loads(r["args"]).get(n) for n in AGENTS}) for r in told["copy"]] == [
+        (2, "DtoH", {"source_agent": 2, "target_agent": 0}),
+        (2, "DtoD", {"source_agent": 2, "target_agent": None}),
+        (2, "HtoD", {"source_agent": 0, "target_agent": None}),
+    ]
+    assert {(r["stream"], r.get("peer_device")) for r in told["copy"]} == {(5, None)}
+    assert [(r["device"], r["name"]) for r in told["device"]] == [(2, "AMD Instinct MI300X")]
+
+
+def test_a_copy_between_gpus_belongs_to_the_one_it_goes_to(tell: Callable[[Tables], Told]) -> None:
+    tables = version_3(rocpd_memory_copy=[{**MOVE, **PLACE, "dst_agent_id": 9, "src_agent_id": 8, "name_id": 1}])
+    tables["rocpd_memory_copy"][0] |= {"queue_id": 2, "start": 1, "end": 2, "event_id": None}
+    other = {"id": 9, "nid": 1, "pid": 4, "type": "GPU", "absolute_index": 3, "name": "gfx942", "vendor_name": "AMD"}
+    told = tell({**tables, "rocpd_info_agent": [*tables["rocpd_info_agent"], other]})
+    assert [(r["device"], r["peer_device"], r["kind"]) for r in told["copy"]] == [(3, 2, "DtoD")]
+
+
+def test_the_direction_tells_of_agents_that_are_not_described(tell: Callable[[Tables], Told]) -> None:
+    back = {**MOVE, **PLACE, "queue_id": 2, "start": 1, "end": 2, "event_id": None}
+    there = {**back, "dst_agent_id": 40, "src_agent_id": 50}
+    strings = [*STRINGS, {"id": 20, "guid": "g", "string": "MEMORY_COPY_DEVICE_TO_HOST"}]
+    told = tell(version_3(rocpd_memory_copy=[there, {**there, "name_id": 20}], rocpd_string=strings))
+    assert [(r["kind"], r["device"]) for r in told["copy"]] == [("HtoD", 40), ("DtoH", 50)]
+
+
+def test_a_copy_within_the_memory_of_the_host_is_no_work_of_a_device(tell: Callable[[Tables], Told]) -> None:
+    inside = {**MOVE, **PLACE, "dst_agent_id": 7, "src_agent_id": 7, "name_id": 1, "start": 1, "end": 2}
+    tables = version_3(rocpd_memory_copy=[{**inside, "queue_id": None, "event_id": None}], rocpd_kernel_dispatch=[])
+    told = tell(tables)
+    assert "copy" not in told.tables
+    assert "device" not in told.tables
+    assert [{n: r[n] for n in ("process", "thread", "start_ns", "end_ns", "name", "kind")} for r in told["range"]] == [
+        {"process": 70, "thread": 71, "start_ns": 1, "end_ns": 2, "name": "HtoH", "kind": "host_copy"}
+    ]
+    assert json.loads(told["range"][0]["args"]) == {"bytes": 4096, "source_agent": 0, "target_agent": 0}
+    assert told.counts() == {"host-copy": 1}
 
 
 def test_memory_lives_from_its_allocation_to_its_release(tell: Callable[[Tables], Told]) -> None:

@@ -132,22 +132,35 @@ def test_calls_are_runtime_or_driver_and_what_calls_no_device_is_a_range(tell: C
     ]
 
 
-def test_copies_belong_to_the_agent_they_go_to(tell: Callable[..., Told]) -> None:
+def test_copies_belong_to_the_gpu_of_their_two_agents(tell: Callable[..., Told]) -> None:
     told = tell(
         text(
             COPIES,
             '"MEMORY_COPY","MEMORY_COPY_HOST_TO_DEVICE",1,"Agent 0","Agent 4",1,10,20',
             '"MEMORY_COPY","MEMORY_COPY_DEVICE_TO_DEVICE",1,"Agent 4","Agent 5",2,20,30',
             '"MEMORY_COPY","MEMORY_COPY_DEVICE_TO_HOST",0,"GPU 4","CPU 0",3,30,40',
+            '"MEMORY_COPY","MEMORY_COPY_DEVICE_TO_HOST",0,"Agent 5","Agent 0",4,40,50',
+            '"MEMORY_COPY","MEMORY_COPY_HOST_TO_HOST",0,"Agent 1","Agent 0",5,50,60',
         )
     )
     assert [(r["kind"], r["device"], r["stream"], r.get("peer_device"), r["correlation"]) for r in told["copy"]] == [
-        ("DtoH", -1, 0, None, 3),
+        ("DtoH", 4, 0, None, 3),
         ("HtoD", 4, 1, None, 1),
+        ("DtoH", 5, 0, None, 4),
         ("DtoD", 5, 1, 4, 2),
     ]
     assert all("bytes" not in row for row in told["copy"])
     assert [r["device"] for r in told["device"]] == [4, 5]
+    assert [(r["name"], r["kind"], r["start_ns"]) for r in told["range"]] == [("HtoH", "host_copy", 50)]
+    assert told.counts() == {"host-copy": 1, "no-launch": 4}
+
+
+def test_the_table_of_agents_tells_the_gpu_of_a_copy_whose_direction_is_not_known(tell: Callable[..., Told]) -> None:
+    agents = text(AGENTS, '0,"CPU",64,3000,"EPYC","CPU","EPYC"', '4,"GPU",256,2400,"gfx950","AMD","MI350X"')
+    copies = text(COPIES, '"MEMORY_COPY","MEMORY_COPY_NONE",1,"Agent 4","Agent 0",1,10,20')
+    told = tell(text(KERNELS, KERNEL), "run_kernel_trace.csv", run_agent_info=agents, run_memory_copy_trace=copies)
+    assert [(r.get("kind"), r["device"], r.get("peer_device")) for r in told["copy"]] == [(None, 4, None)]
+    assert [r["device"] for r in told["device"]] == [4]
 
 
 def test_an_allocation_and_its_release_are_one_life(tell: Callable[..., Told]) -> None:

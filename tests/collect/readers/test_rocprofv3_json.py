@@ -136,22 +136,28 @@ def test_a_kernel_is_read_with_its_symbol_and_linked_to_its_call(tell: Callable[
     assert told.facts.labels == {"command": '["train", "-u"]', "code_objects": "2", "kernel_symbols": "1"}
 
 
-def test_copies_have_their_size_and_the_agent_they_go_to(tell: Callable[..., Told]) -> None:
-    ends = {"src_agent_id": {"handle": 500}, "dst_agent_id": {"handle": 501}}
-    told = tell(tool(memory_copy=[record(2, 1, 10, 20, bytes=4096, **ends)]))
-    assert told["copy"] == [
-        {
-            "process": 70,
-            "device": 2,
-            "stream": 0,
-            "start_ns": 10,
-            "end_ns": 20,
-            "kind": "HtoD",
-            "bytes": 4096,
-            "correlation": 33,
-            "args": '{"thread_id": 71}',
-        }
+def test_copies_have_their_size_and_the_gpu_of_their_two_agents(tell: Callable[..., Told]) -> None:
+    cpu, gpu = {"handle": 500}, {"handle": 501}
+    out = record(2, 1, 10, 20, bytes=4096, src_agent_id=cpu, dst_agent_id=gpu)
+    back = record(2, 2, 30, 40, bytes=8, src_agent_id=gpu, dst_agent_id=cpu)
+    inside = record(2, 3, 50, 60, bytes=8, src_agent_id=cpu, dst_agent_id=cpu)
+    ways = [f"MEMORY_COPY_{way}" for way in ("NONE", "HOST_TO_DEVICE", "DEVICE_TO_HOST", "HOST_TO_HOST")]
+    kinds = [{"operations": ways} if kind["kind"] == "MEMORY_COPY" else kind for kind in KINDS]
+    told = tell(tool(strings={"buffer_records": kinds}, memory_copy=[out, back, inside]))
+    shared = {"process": 70, "device": 2, "stream": 0, "correlation": 33}
+    assert [{n: v for n, v in row.items() if n != "args"} for row in told["copy"]] == [
+        {**shared, "start_ns": 10, "end_ns": 20, "kind": "HtoD", "bytes": 4096},
+        {**shared, "start_ns": 30, "end_ns": 40, "kind": "DtoH", "bytes": 8},
     ]
+    assert [row["args"] for row in told["copy"]] == [
+        '{"source": "Agent 0", "target": "Agent 2", "thread_id": 71}',
+        '{"source": "Agent 2", "target": "Agent 0", "thread_id": 71}',
+    ]
+    assert [(r["name"], r["kind"], r["start_ns"], r["end_ns"]) for r in told["range"]] == [
+        ("HtoH", "host_copy", 50, 60)
+    ]
+    assert [row["device"] for row in told["device"]] == [2]
+    assert told.counts()["host-copy"] == 1
 
 
 def test_markers_have_the_text_of_the_program(tell: Callable[..., Told]) -> None:

@@ -18,7 +18,7 @@ def test_findings_stand_by_saving_and_their_sql_gives_their_rows(tmp_path: Path)
     trace, _ = read(SAMPLES / "train.json.gz", archive)
     found, evidence = find(trace, archive, "findings"), find(trace, archive, "evidence")
     mined = archive.open(trace.id)
-    assert found.rows["name"].to_list() == ["slow_iterations", "copy_stalls", "data_starvation", "warm_up"]
+    assert found.rows["name"].to_list() == ["slow_iterations", "data_starvation", "warm_up", "copy_stalls"]
     assert found.rows["saves_ns"].is_sorted(descending=True)
     assert found.sentence.endswith("could be saved. 3 other findings.")
     assert found.rows.equals(mined.sql(found.sql))
@@ -32,6 +32,10 @@ def test_the_planted_stall_and_late_batches_of_the_sample_are_told(tmp_path: Pat
     find(trace, archive, "findings")
     told = archive.open(trace.id).sql("select name, what, count from evidence join finding using (finding)")
     assert ("data_starvation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 2) in told.rows()
+    starved = archive.open(trace.id).sql(
+        "select saves_ns, saves_per_iteration_ns from finding where name = 'data_starvation'"
+    )
+    assert starved.rows() == [(16_313_691, 1_631_369)]  # of twelve iterations two are warm-up
     slow = told.filter(told["name"] == "slow_iterations")["what"].to_list()
     assert sorted(slow) == ["iteration 10", "iteration 3", "iteration 5", "iteration 8"]
 
@@ -60,4 +64,4 @@ def test_findings_can_be_asked_for_over_an_archive(tmp_path: Path) -> None:
 
 def test_who_changes_a_threshold_raises_the_version_of_what_is_kept() -> None:
     known = hashlib.sha256(PACKAGED.read_bytes()).hexdigest()[:12]
-    assert (diagnoses.VERSION, known) == (2, "2219c1d08dfb")
+    assert (diagnoses.VERSION, known) == (3, "b9e469b8de32")

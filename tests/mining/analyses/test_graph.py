@@ -20,9 +20,9 @@ def test_the_nodes_are_told_the_most_time_first(tmp_path: Path) -> None:
         ("loop", "gemm: back_gemm", 60, 60 * 2 * KERNEL_NS),
     ]
     assert found.sentence == (
-        "100.0 % of the 180 µs that device 0 is busy are in iterations (12 iterations of 15 µs); the costliest "
-        "repeated block is gemm: project_gemm × 4 (48.0 %), the costliest operation back_gemm (20.0 %, which varies "
-        "by 0.0 %)."
+        "100.0 % of the 180 µs that device 0 is busy are in iterations (12 iterations, busy for 15 µs in the median); "
+        "the costliest repeated block is gemm: project_gemm × 4 (48.0 %), the costliest operation back_gemm (20.0 %, "
+        "which varies by 0.0 %)."
     )
 
 

@@ -100,7 +100,8 @@ def test_the_finding_says_how_much_and_what_matters_most(tmp_path: Path) -> None
     kept = Archive(folder / "archive").put_derived(other, "differences", 1, compare(base, other))
     found = find(base, kept)
     assert found.sentence == (
-        "An iteration takes 210 ns instead of 150 ns, 40.0 % more; the largest difference, +60 ns, is d, slower."
+        "On average an iteration takes 210 ns instead of 150 ns, 40.0 % more; the largest difference, "
+        "+60 ns, is d, slower."
     )
     assert found.rows.select("kind", "change", "delta_ns", "operations").rows() == [
         ("total", "longer", 60, None),
@@ -114,7 +115,7 @@ def test_there_is_no_percentage_of_no_time(tmp_path: Path) -> None:
     base, other = _trace(tmp_path / "base", 1, ["a"], {"a": 0}), _trace(folder, 1, ["a"])
     kept = Archive(folder / "archive").put_derived(other, "differences", 1, compare(base, other))
     assert find(base, kept).sentence == (
-        "An iteration takes 10 ns instead of 0 ns; the largest difference, +10 ns, is a, slower."
+        "On average an iteration takes 10 ns instead of 0 ns; the largest difference, +10 ns, is a, slower."
     )
 
 

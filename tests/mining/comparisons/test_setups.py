@@ -16,7 +16,7 @@ def test_of_two_measured_set_ups_the_quicker_is_named(tmp_path: Path) -> None:
     slow, archive = _read("exposed_communication", tmp_path)
     quick, _ = _read("none", tmp_path)
     found = compare((slow, archive), (quick, archive), "setups")
-    assert found.sentence.startswith("none-1.json is the quickest set-up: an iteration takes 1.5")
+    assert found.sentence.startswith("none-1.json is the quickest set-up: the median iteration takes 1.5")
     assert found.rows["name"].to_list() == ["exposed_communication-1.json", "none-1.json"]
     assert set(found.rows["device"]) == {"NVIDIA H100 80GB HBM3"}
     assert found.rows.equals(archive.open(quick.id).sql(found.sql))

@@ -1,11 +1,15 @@
 """What each diagnosis counts, on traces small enough to reckon by hand. Times are nanoseconds; 1,000,000 is a ms."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from tests.building import build
 from tracelode.mining.diagnosis import Diagnosis
 from tracelode.mining.mine import mine
+from tracelode.store import Note
 from tracelode.store.parts import load
 
 MS = 1_000_000
@@ -146,3 +150,80 @@ def test_several_devices_are_told_by_the_one_that_loses_most(tmp_path: Path) -> 
     assert told.sentence.startswith("Device 1 of process 1 spends 4 ms in copies alone")
     assert told.sentence.endswith("could be saved; one other device likewise.")
     assert told.rows.select("device", "saves_ns").rows() == [(1, 4 * MS), (0, 3 * MS)]
+
+
+def test_a_copy_can_hide_behind_no_more_compute_than_its_iteration_has(tmp_path: Path) -> None:
+    kernels = _kernels((0, 3 * MS), (13 * MS, MS))
+    copies = [{"start_ns": 3 * MS, "end_ns": 13 * MS}]
+    (told,) = _diagnosed(tmp_path, "copy_stalls", kernel=kernels, copy=copies)
+    assert _rows(told) == [("copy HtoD", "", 1, 10 * MS, 4 * MS, 3 * MS)]
+    assert told.sentence.startswith("The device spends 10 ms in copies alone")
+    assert "At most 4 ms (28.6 % of the device's time) could be saved." in told.sentence
+
+
+def test_copies_of_a_device_that_computes_nothing_stall_nothing(tmp_path: Path) -> None:
+    copies = [{"start_ns": n * MS, "end_ns": n * MS + 600_000} for n in range(4)]
+    assert _diagnosed(tmp_path, "copy_stalls", copy=copies) == ()
+
+
+def test_launches_that_come_late_only_once_are_no_chain(tmp_path: Path) -> None:
+    """Six operations that each occur once, the last of them a slow launch: no loop that a graph would shorten."""
+    once = _kernels(*((number * 20_000, 10_000) for number in range(6)), launch=5_000)
+    for number, one in enumerate(once):
+        one["name"] = f"alone{number}"
+    assert _diagnosed(tmp_path / "once", "launch_bound", kernel=once) == ()
+    again = [one | {"start_ns": one["start_ns"] + MS, "end_ns": one["end_ns"] + MS} for one in once]
+    for one in again:
+        one |= {"launch_ns": one["start_ns"] - 5_000, "correlation": one["correlation"] + 100}
+    (told,) = _diagnosed(tmp_path / "twice", "launch_bound", kernel=[*once, *again])
+    assert told.saves_ns == 2 * 5 * 10_000
+
+
+def test_a_finding_says_what_makes_it_uncertain(tmp_path: Path) -> None:
+    trace, archive = build(
+        tmp_path, kernel=_kernels((0, 10 * MS), (15 * MS, 5 * MS)), copy=[{"start_ns": 10 * MS, "end_ns": 14 * MS}]
+    )
+    trace = mine(trace, archive, "segments", "hierarchy")
+    (sure,) = load("diagnosis", "copy_stalls").diagnose(trace)
+    assert sure.sentence.endswith("could be saved.")
+    notes = (Note("unclassified-work", 1_234, "work of no known kind"), Note("bad-text", 1, "names"))
+    (told,) = load("diagnosis", "copy_stalls").diagnose(replace(trace, notes=notes))
+    assert told.sentence == (
+        f"{sure.sentence} This is uncertain: busy and idle time cannot be relied on in this recording "
+        "(unclassified-work: 1\u202f234)."
+    )
+
+
+def _started_up(tmp_path: Path, *waits: int) -> pl.DataFrame:
+    """The findings of 12 iterations of three kernels of 1 ms, one more kernel 20 ms before them, the host waiting."""
+    spans, names, at = [(0, 100_000)], ["set up"], 20_100_000
+    for iteration in range(12):
+        at += 6 * MS if iteration in waits else 0
+        spans += [(at + place * MS, MS) for place in range(3)]
+        names += ["a", "b", "c"]
+        at += 3 * MS + 50_000
+    kernels = _kernels(*spans, launch=5_000)
+    late = [1, *(1 + 3 * iteration for iteration in waits)]
+    api = []
+    for number, one in enumerate(kernels):
+        one["name"] = names[number]
+        if number and number not in late:
+            one["launch_ns"] = kernels[number - 1]["launch_ns"] + 1_000
+        if number in late:
+            wait = {"end_ns": one["launch_ns"] - 1_000, "name": "cudaDeviceSynchronize"}
+            api.append({"start_ns": kernels[number - 1]["start_ns"], **wait})
+    launches = [
+        {"start_ns": one["launch_ns"], "end_ns": one["launch_ns"] + 500, "correlation": one["correlation"]}
+        for one in kernels
+    ]
+    trace, archive = build(tmp_path, kernel=kernels, api=[*launches, *api])
+    return mine(trace, archive, "diagnoses").finding.collect().select("name", "saves_ns", "saves_per_iteration_ns")
+
+
+def test_a_gap_before_the_first_iteration_is_told_as_warm_up_and_not_again(tmp_path: Path) -> None:
+    assert _started_up(tmp_path).rows() == [("warm_up", 20_100_000, 0)]
+
+
+def test_the_same_gap_between_iterations_is_a_synchronisation_of_these(tmp_path: Path) -> None:
+    found = _started_up(tmp_path, 6, 9).filter(pl.col("name").is_in(["warm_up", "synchronisation"]))
+    assert found.rows() == [("warm_up", 20_100_000, 0), ("synchronisation", 2 * 6_050_000, 2 * 6_050_000 // 12)]

@@ -20,6 +20,7 @@ def test_a_step_has_its_times_and_the_wait_before_it() -> None:
         {
             "place": 1,
             "name": f"read · 1.00{SPACE}ms",
+            "label": "read",
             "short": f"read · 1.00{SPACE}ms",
             "time": 1.0,
             "end": 1.0,
@@ -29,6 +30,7 @@ def test_a_step_has_its_times_and_the_wait_before_it() -> None:
         {
             "place": 2,
             "name": f"layer × 4 · 2.00{SPACE}ms + 1.00{SPACE}ms idle",
+            "label": "layer × 4",
             "short": f"layer × 4 · 2.00{SPACE}ms",
             "time": 2.0,
             "end": 3.0,

@@ -133,3 +133,21 @@ def test_the_report_on_ranks_is_a_page_too_and_reads_in_a_terminal(tmp_path: Pat
     text = _run("report", "perf", tmp_path / "run").stdout
     assert "1 straggler among 2 ranks: rank 0 takes" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_report_kept_for_one_terminal_is_not_shown_in_a_narrower_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width in (100, 60, 100):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = _run("report", "perf", SAMPLES / "two-ranks" / "rank1.json.gz").stdout.splitlines()
+        assert width - 25 < max(map(len, lines)) <= width
+
+
+def test_a_report_without_charts_says_so_and_writes_none(tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    result = _run("report", "perf", SAMPLES / "execution-trace.json", "--figures", folder, "-o", tmp_path / "a.md")
+    assert result.stderr.startswith(
+        f"no charts: there is nothing to draw in this report, and nothing was written to {folder}\n"
+    )
+    assert not folder.exists()

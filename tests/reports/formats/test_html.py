@@ -205,3 +205,15 @@ def test_the_same_report_is_the_same_page_in_every_process() -> None:
         [sys.executable, "-c", program], capture_output=True, check=True, cwd=Path(__file__).parents[3]
     )
     assert done.stdout.decode() == here == render(replace(small()))
+
+
+def test_no_region_is_called_as_another_even_where_a_table_has_the_heading_of_its_section() -> None:
+    table = Table("Iterations", (Column("a", "A"),), [{"a": "x"}], "")
+    page = Page(render(Report("perf", "T", "V", "0", (), (), (Section("s", "Iterations", "", (table,)),))))
+    ids = {attributes["id"]: "".join(words) for _, attributes, words in page.elements if attributes.get("id")}
+    regions = [
+        attributes.get("aria-label") or ids[str(attributes["aria-labelledby"])]
+        for tag, attributes, _ in page.elements
+        if tag == "section" or attributes.get("role") == "region"
+    ]
+    assert regions == ["Iterations", "Table: Iterations"]

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
 from tests.reports.formats.small import small
-from tracelode.reports.formats.terminal import SUFFIX, render
+from tracelode.reports.formats.terminal import SUFFIX, fitted, render
 from tracelode.reports.report import Chart, Column, Lane, Report, Section, Table, Timeline
 from tracelode.store.parts import load
 
@@ -187,3 +187,36 @@ def test_a_timeline_without_operations_says_so() -> None:
         (Section("s", "S", "", (Timeline("A", 0, [], [Lane("x", none, none, none)], ""),)),),
     )
     assert render(report, width=80, color=False).endswith("A\nno operations\n")
+
+
+def _alone(*blocks: Table | Chart, sentence: str = "") -> Report:
+    return Report("perf", "T", "V", "0", (), (), (Section("s", "S", sentence, blocks),))
+
+
+@pytest.mark.parametrize("width", range(24, 60))
+def test_no_number_is_cut_at_any_width(width: int) -> None:
+    columns = (Column("id", "Correlation", "id"), Column("what", "What"), Column("time", "Time", "ns"))
+    rows = [
+        {"id": 12_345_678_901_234, "what": "copy of 1234.5 MiB between devices 31415 and 27182", "time": 1_234_567},
+        {"id": 98_765_432_109_876, "what": "at::a_kernel<65536>", "time": 98_765},
+    ]
+    labels = {"title": "T", "labels": ["step · 18.81 µs of 4096 idle", "x"], "values": [1.5e6, 2e3]}
+    chart = Chart("C", {"usermeta": {"terminal": labels}}, "", "")
+    sentence = (
+        "Of 1\u202f234\u202f567 operations 98\u202f765 take 1.25\u202fms each on the 65\u202f536 lanes of it all."
+    )
+    text = render(_alone(Table("R", columns, rows, ""), chart, sentence=sentence), width=width, color=False)
+    whole = {"12345678901234", "98765432109876", "1234.5", "31415", "27182", "65536", "18.81", "4096", "1.50", "2.00"}
+    whole |= {"1\u202f234\u202f567", "98\u202f765", "65\u202f536", "1.25", "1.235", "0.099"}
+    for number in re.findall(r"\d[\d.,\u202f]*", text):
+        assert number.rstrip(".,\u202f") in whole, text
+    assert {"12345678901234", "1\u202f234\u202f567"} <= set(re.findall(r"\d[\d\u202f]*", text))
+
+
+def test_what_the_text_was_fitted_to_is_its_width_and_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "33")
+    assert fitted() == "33"
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert fitted() == "33-colour"

@@ -26,14 +26,17 @@ def test_each_finding_stands_in_words_above_the_rows_that_show_it(tmp_path: Path
         "An iteration",
         "Share of the device's time",
     ]
+    assert [row["title"] for row in table.rows] == ["Slow iterations", "Data starvation", "Warm up", "Copy stalls"]
     texts, tables = told[::2], told[1::2]
     assert [text.text[:20] for text in texts if isinstance(text, Text)] == [
         "1. Slow iterations. ",
-        "2. Copy stalls. The ",
-        "3. Data starvation. ",
-        "4. Warm up. Process ",
+        "2. Data starvation. ",
+        "3. Warm up. Process ",
+        "4. Copy stalls. The ",
     ]
     assert len(tables) == 4
+    each = ["An iteration" in [column.title for column in one.columns] for one in tables if isinstance(one, Table)]
+    assert each == [True, True, False, True]
     mined = archive.open(trace.id)
     for one in (table, *tables):
         assert isinstance(one, Table)

@@ -36,4 +36,4 @@ def test_work_before_its_launch_has_a_column_and_a_note(tmp_path: Path) -> None:
 def test_no_launches_are_not_collected(tmp_path: Path) -> None:
     found = _section(*build(tmp_path, kernel=[{"start_ns": 1, "end_ns": 2, "name": "k"}]))
     assert found.sentence == "Not collected: no launch of device work is known."
-    assert found.notes == ("record the host's calls to the runtime together with the device work",)
+    assert found.notes == ("To see this, record the host's calls to the runtime together with the device work.",)
