@@ -35,6 +35,8 @@ bench: setup ## measure ingest, mining and its quality, each against baselines i
 	$(PY) -m benchmarks.timeline
 	$(PY) -m benchmarks.report
 	$(PY) -m benchmarks.suffix
+	$(PY) -m benchmarks.record
+	$(PY) -m benchmarks.agent
 	$(PY) -m benchmarks.quality
 
 docs: setup ## write the generated pages of docs/ anew

@@ -94,8 +94,8 @@ def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str
     except OSError as error:
         raise Error(f"{folder}: {error.strerror}", "choose another place with --keep or --archive") from error
     added = options.variables(folder) | {"CUDA_INJECTION64_PATH": str(library)}
-    if cupti is not None:
-        added["TRACELODE_CUPTI"] = str(cupti)
+    if cupti is not None:  # which also hands ranges of NVTX over to the collector
+        added |= {"TRACELODE_CUPTI": str(cupti), "NVTX_INJECTION64_PATH": str(cupti)}
     added["PYTHONPATH"] = os.pathsep.join(filter(None, (str(AGENT), os.environ.get("PYTHONPATH"))))
     return folder, dict(os.environ) | added
 

@@ -160,7 +160,7 @@ class Recording:
                         name: self._column(chunk, names, name, kind, count)
                         for name in dict.fromkeys([*columns, *names])
                     }
-                    yield Rows(held, {}, count)
+                    yield Rows(held | self._shared(chunk), {}, count)
 
     def rows(self, kind: str) -> list[dict[str, Any]]:
         """None: what there is little of stands in the texts."""
@@ -230,19 +230,30 @@ class Recording:
             return pa.array(values, INT, mask=nobody)
         if name == "processId":
             return pa.repeat(pa.scalar(self.main, INT), count)
-        if name in CONFIG and "config" in chunk and CONFIG[name] in self._configs:
-            return self._configured(chunk["config"], CONFIG[name])
         return pa.nulls(count, INT)
 
-    def _configured(self, config: npt.NDArray[np.int64], column: str) -> pa.Array:
-        """What is said of the configurations; null where that part of the file is lost."""
-        known = self._configs["id"]
-        at = np.minimum(np.searchsorted(known, config), max(len(known) - 1, 0))
-        missing = known[at] != config if len(known) else np.ones(len(config), np.bool_)
-        if column == "name" and missing.any():
+    def _shared(self, chunk: Columns) -> dict[str, pa.Array]:
+        """What kernels share with others of their configuration; null where that part of the file is lost."""
+        if "config" not in chunk:
+            return {}
+        config = chunk["config"]
+        ids = self._configs.get("id", np.zeros(0, np.int64))
+        missing = np.ones(len(config), np.bool_)
+        place = np.zeros(len(config), np.int64)
+        if len(ids):
+            whole = ids[0] == 0 and ids[-1] == len(ids) - 1  # they count up: that is their place
+            place = np.minimum(config if whole else np.searchsorted(ids, config), len(ids) - 1)
+            missing = ids[place] != config
+        lost = int(missing.sum())
+        if lost:
             meaning = "kernels whose name and sizes were in a part of the recording that is missing"
-            self.sink.note("unnamed-kernel", meaning, count=int(missing.sum()))
-        return pa.array(self._configs[column][at], INT, mask=missing) if len(known) else pa.nulls(len(config), INT)
+            self.sink.note("unnamed-kernel", meaning, count=lost)
+        mask = missing if lost else None
+        return {
+            name: pa.array(self._configs[column][place], INT, mask=mask)
+            for name, column in CONFIG.items()
+            if column in self._configs and len(ids)
+        }
 
     def _all(self, table: str) -> dict[str, npt.NDArray[np.int64]]:
         """A small table as a whole, by its ids where it has some."""

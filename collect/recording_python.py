@@ -37,15 +37,15 @@ LARGEST = 1 << 62
 Ints = npt.NDArray[np.int64]
 
 
-def read_python(chunks: Chunks, sink: Sink, process: int) -> None:
-    """Writes what the file of the agent holds into the sink."""
-    _ranges(chunks, sink, process)
-    _operators(chunks, sink, process)
-    _tensors(chunks, sink, process)
-    _allocators(chunks, sink, process)
+def read_python(chunks: Chunks, sink: Sink, process: int, shift_ns: int = 0) -> None:
+    """Writes what the file of the agent holds into the sink; `shift_ns` takes its times to the clock of the events."""
+    _ranges(chunks, sink, process, shift_ns)
+    _operators(chunks, sink, process, shift_ns)
+    _tensors(chunks, sink, process, shift_ns)
+    _allocators(chunks, sink, process, shift_ns)
 
 
-def _ranges(chunks: Chunks, sink: Sink, process: int) -> None:
+def _ranges(chunks: Chunks, sink: Sink, process: int, shift_ns: int) -> None:
     for chunk in chunks.read("range"):
         kind = chunk["kind"]
         module = kind == MODULE
@@ -56,8 +56,8 @@ def _ranges(chunks: Chunks, sink: Sink, process: int) -> None:
             {
                 "process": process,
                 "thread": chunk["thread"],
-                "start_ns": chunk["start"],
-                "end_ns": chunk["end"],
+                "start_ns": chunk["start"] + shift_ns,
+                "end_ns": chunk["end"] + shift_ns,
                 "name": _translated(named, texts),
                 "kind": _translated(kind, {number: RANGES.get(number, "other") for number in np.unique(kind).tolist()}),
             },
@@ -69,7 +69,7 @@ def _title(name: str | None, *, module: bool) -> str:
     return f"nn.Module: {name or ''}" if module else name or ""
 
 
-def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
+def _operators(chunks: Chunks, sink: Sink, process: int, shift_ns: int) -> None:
     for chunk in chunks.read("op"):
         sequence = chunk["sequence"]
         sink.write(
@@ -77,8 +77,8 @@ def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
             {
                 "process": process,
                 "thread": chunk["thread"],
-                "start_ns": chunk["start"],
-                "end_ns": chunk["end"],
+                "start_ns": chunk["start"] + shift_ns,
+                "end_ns": chunk["end"] + shift_ns,
                 "name": filled(_texts(chunks, chunk["name"]), ""),
                 "sequence": pa.array(sequence, INT, mask=sequence < 0),
                 "phase": _translated(chunk["phase"], PHASES),
@@ -89,7 +89,7 @@ def _operators(chunks: Chunks, sink: Sink, process: int) -> None:
         )
 
 
-def _tensors(chunks: Chunks, sink: Sink, process: int) -> None:
+def _tensors(chunks: Chunks, sink: Sink, process: int, shift_ns: int) -> None:
     """Lives of blocks of the framework's allocator, each owned by what was last found to live there."""
     pieces = list(chunks.read("tensor"))
     if not pieces:
@@ -108,13 +108,13 @@ def _tensors(chunks: Chunks, sink: Sink, process: int) -> None:
             "thread": pa.array(thread, INT, mask=thread == NONE),
             "owner": _texts(chunks, said["owner"]).cast(TEXT),
             "stack": _texts(chunks, said["stack"]).cast(TEXT),
-            "time": pa.array(said["time"]),
+            "time": pa.array(said["time"] + shift_ns),
             "ends": pa.array(said["event"] == RELEASED),
         }
         sink.write("allocation", lives(pa.table(events)))
 
 
-def _allocators(chunks: Chunks, sink: Sink, process: int) -> None:
+def _allocators(chunks: Chunks, sink: Sink, process: int, shift_ns: int) -> None:
     """What the framework's allocator said that it holds, as counters."""
     rows = Rowwise(sink)
     for text in chunks.texts:
@@ -124,7 +124,12 @@ def _allocators(chunks: Chunks, sink: Sink, process: int) -> None:
             said = (text.get(key) for key in ("device", "time", name))
             numbers = [number for number in said if isinstance(number, int) and 0 <= number < LARGEST]
             if len(numbers) == 3:
-                row = {"process": process, "device": numbers[0], "time_ns": numbers[1], "value": float(numbers[2])}
+                row = {
+                    "process": process,
+                    "device": numbers[0],
+                    "time_ns": numbers[1] + shift_ns,
+                    "value": float(numbers[2]),
+                }
                 rows.add("counter", row | {"name": f"memory {name}", "unit": "bytes"})
     rows.finish()
 

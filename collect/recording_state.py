@@ -12,7 +12,7 @@ from .sink import Sink
 __all__ = ["Said", "write_identities", "write_notes"]
 
 FORMAT = "recording"
-CLOCK = "raw monotonic"
+CLOCKS = {"monotonic_raw": "raw monotonic", "realtime": "Unix time"}
 RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 """What torchrun, SLURM and MPI call the rank and the number of ranks."""
@@ -31,8 +31,18 @@ NUMBERS = {"multiprocessors": ("compute_units", 1, 2**31), "memory_bytes": ("mem
 
 TOLD = frozenset({*NUMBERS, "what", "device", "name", "compute_capability"})
 LOSSES = {
-    "dropped": "records that the driver dropped for want of buffers",
-    "write_errors": "records that could not be written",
+    "dropped": "dropped for want of room",
+    "unwritten": "that could not be written",
+    "broken_buffers": "buffers whose records could not be told apart",
+    "allocator_overruns": "times that the history of the allocator was full",
+}
+"""What a state counts as lost, and what that is called."""
+
+STOPPED = {
+    "disk": "the files could not be written",
+    "size": "the files had reached their limit",
+    "limit": "the files had reached their limit",
+    "failed": "the agent in the program failed",
 }
 
 
@@ -53,8 +63,18 @@ class Said:
         """The process id; 0 where that part of the recording is lost."""
         return _whole(self.process, "pid") or 0
 
+    @property
+    def apart_ns(self) -> int | None:
+        """How far the wall clock was ahead of the raw monotonic one when the recording began; None: not said."""
+        return self.clocks[0]["realtime"] - self.clocks[0]["monotonic_raw"] if self.clocks else None
+
+    @property
+    def on_wall_clock(self) -> bool:
+        """Whether CUPTI refused the raw monotonic clock, so that events have times of the wall clock."""
+        return self.process.get("clock") == "realtime"
+
     def facts(self) -> Facts:
-        """The facts of the trace as a whole. Its zero is the zero of the raw monotonic clock."""
+        """The facts of the trace as a whole. Its zero is that of the raw monotonic clock, unless CUPTI refused it."""
         told = {k: v for k, v in self.process.items() if k not in ("what", "host", "version", "clock")}
         labels = {k: v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in told.items()}
         cupti, version = _whole(self.process, "cupti"), self.process.get("version")
@@ -64,8 +84,8 @@ class Said:
             FORMAT,
             producer=", ".join(part for part in parts if part),
             host=host if isinstance(host, str) else None,
-            clock=CLOCK,
-            base_unix_ns=self.clocks[0]["realtime"] - self.clocks[0]["monotonic_raw"] if self.clocks else None,
+            clock=CLOCKS["realtime" if self.on_wall_clock else "monotonic_raw"],
+            base_unix_ns=0 if self.on_wall_clock else self.apart_ns,
             labels=labels,
         )
 
@@ -117,15 +137,29 @@ def write_notes(said: Said, sink: Sink) -> None:
 
 
 def _lost(state: Mapping[str, Any], sink: Sink) -> None:
-    for name, meaning in LOSSES.items():
+    for name, what in LOSSES.items():
         if count := _whole(state, name):
-            sink.note("recorder-loss", "events the recorder could not keep", count=count, example=f"{count} {meaning}")
+            sink.note(
+                "recorder-loss", "events that the recorder could not keep", count=count, example=f"{count} {what}"
+            )
+    invalid = state.get("invalid")
+    if isinstance(invalid, dict) and (count := sum(_whole(invalid, why) or 0 for why in invalid)):
+        meaning = "events whose time could not be taken, or cannot be: left out"
+        said = ", ".join(f"{_whole(invalid, why)} {why}" for why in sorted(invalid) if _whole(invalid, why))
+        sink.note("no-time", meaning, count=count, example=said)
+    if count := _whole(state, "names_beyond"):
+        sink.note("unknown-name", "more names than the recorder could keep: told as one", count=count)
+    if count := _whole(state, "unmatched_pops"):
+        sink.note("lone-end", "ends of ranges that have no begin: left out", count=count)
     if state.get("final") is not True:
         meaning = "the program ended before the recorder could finish: what it had not yet written is missing"
         sink.note("unfinished", meaning)
-    stopped = _text(state, "stopped")
-    if stopped and stopped not in ("exit", "stop"):
-        sink.note("recorder-stopped", "recording stopped before the program ended", example=stopped)
+    if (stopped := _text(state, "stopped")) in STOPPED:
+        example = f"{STOPPED[stopped]}: {_text(state, 'error') or 'as asked'}"
+        count = (_whole(state, "beyond_limit") or 0) + (_whole(state, "unwritten") or 0)
+        sink.note(
+            "recorder-stopped", "recording stopped before the program ended", count=max(count, 1), example=example
+        )
     unknown = state.get("unknown")
     if isinstance(unknown, dict) and unknown:
         kinds = {f"CUPTI activity {kind}": json.dumps({"count": count}) for kind, count in sorted(unknown.items())}

@@ -58,7 +58,7 @@ def _read(paths: list[Path], sink: Sink) -> Facts:
     work = set[tuple[int, int]]()
     for chunks in files:
         chunks.require({**OF_ACTIVITIES, **OF_THE_PROGRAM, **OF_TOTALS})
-        read_python(chunks, sink, said.pid)
+        read_python(chunks, sink, said.pid, (said.apart_ns or 0) if said.on_wall_clock else 0)
         recording = Recording(chunks, sink, said.pid)
         read_calls(recording)
         read_work(recording)

@@ -221,7 +221,13 @@ def test_rank_devices_clock_and_options_are_facts_of_the_trace(tmp_path: Path) -
         (FINAL | {"dropped": 5}, {"recorder-loss": 5}),
         (FINAL | {"sampled_out": 90}, {"sampled": 90}),
         (FINAL | {"filtered": 3, "outside_range": 4}, {"selected": 7}),
-        (FINAL | {"stopped": "the disk is full"}, {"recorder-stopped": 1}),
+        (FINAL | {"stopped": "size", "beyond_limit": 70}, {"recorder-stopped": 70}),
+        (
+            FINAL | {"stopped": "disk", "error": "No space left", "unwritten": 2},
+            {"recorder-stopped": 2, "recorder-loss": 2},
+        ),
+        (FINAL | {"invalid": {"zero": 2, "inverted": 1, "future": 0}}, {"no-time": 3}),
+        (FINAL | {"names_beyond": 4}, {"unknown-name": 4}),
         (FINAL | {"unknown": {"99": 2, "61": 1}}, {"unknown-activity": 3}),
     ],
 )
@@ -239,6 +245,18 @@ def test_what_was_lost_or_left_out_is_noted(tmp_path: Path, state: dict[str, Any
 def test_a_clock_that_is_set_while_recording_is_noted(tmp_path: Path) -> None:
     later = CLOCKS | {"realtime": CLOCKS["realtime"] + 3_000_000_000, "monotonic_raw": T0 + 1_000_000_000}
     assert told(tmp_path, kernels(complete().text(later), 1)).counts() == {"clock-set": 1}
+
+
+def test_where_cupti_refuses_the_raw_clock_both_files_are_told_on_the_wall_clock(tmp_path: Path) -> None:
+    wall = CLOCKS["realtime"] - CLOCKS["monotonic_raw"]
+    events = Spool().text(PROCESS | {"clock": "realtime"}).text(CLOCKS).text(FINAL)
+    events.rows("config", {"id": 0, "name": events.name("gemm")})
+    events.rows("kernel", {"start": wall + T0, "end": wall + T0 + 5, "correlation": 1, **PLACE})
+    python = Spool().text(PROCESS).text(CLOCKS).text(FINAL)
+    python.rows("range", {"start": T0 - 5, "end": T0 + 9, "thread": 9, "name": python.name("step")})
+    found = told(tmp_path, events, python)
+    assert (found["kernel"][0]["start_ns"], found["range"][0]["start_ns"]) == (wall + T0, wall + T0 - 5)
+    assert (found.facts.clock, found.facts.base_unix_ns) == ("Unix time", 0)
 
 
 def test_a_kernel_without_times_stays_marked_and_in_no_sum(tmp_path: Path) -> None:
