@@ -202,3 +202,48 @@ def test_names_of_kernels_are_shown_and_selected_as_their_authors_wrote_them(
         == shown[:2]
     )
     assert [note.kind for note in manifest.notes] == ["selected"]
+
+
+def test_the_processes_of_a_launcher_are_the_ranks_of_one_run(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
+    path = _steps(replay).write(tmp_path / "replay")
+    app = programs.folder / "app"
+    launcher = f"RANK=0 WORLD_SIZE=2 {app} & RANK=1 WORLD_SIZE=2 {app}; wait"
+    done = _tracelode(programs, tmp_path, path, "record", "--", "sh", "-c", launcher, TORCHELASTIC_RUN_ID="abc")
+    assert (done.returncode, done.stdout) == (0, 2 * "the answer is 42\n"), done.stderr
+    archive = Archive(tmp_path / "traces")
+    assert sorted((one.run, one.rank, one.rank_from) for one in archive.memberships()) == [
+        ("job-abc", 0, "file"),
+        ("job-abc", 1, "file"),
+    ]
+
+
+def test_only_what_happens_between_start_and_stop_is_recorded(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
+    parts = []
+    for at, name in enumerate(("before", "within", "after")):
+        one = Replay(replay.layout)
+        one.add(KERNEL, start=recently(), end=recently() + 50, name=one.text(name), correlationId=at + 1)
+        parts.append(one.write(tmp_path / name))
+    program = (
+        "import ctypes\n"
+        "from tracelode.collect import agent\n"
+        "cuda = ctypes.CDLL('libcuda.so.1')\n"
+        "cuda.cuInit(0)\n"
+        "cuda.cuCtxSynchronize()\n"
+        "agent.start()\n"
+        "with agent.range('mine'):\n"
+        "    cuda.cuCtxSynchronize()\n"
+        "agent.stop()\n"
+        "with agent.range('not mine'):\n"
+        "    cuda.cuCtxSynchronize()\n"
+    )
+    replays = Path(":".join(map(str, parts)))
+    done = _tracelode(programs, tmp_path, replays, "record", "--paused", "--", sys.executable, "-c", program)
+    assert done.returncode == 0, done.stderr
+    archive = Archive(tmp_path / "traces")
+    trace = archive.open(archive.manifests()[0].id)
+    assert trace.sql("select name from kernel")["name"].to_list() == ["within"]
+    assert trace.sql("select name from range")["name"].to_list() == ["mine"]
