@@ -8,6 +8,9 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
+from .memory import take_sparingly  # before Arrow is loaded
+
+# isort: split
 from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
 from ..store.sources import Membership, Source
@@ -16,7 +19,6 @@ from ..store.trace import Trace
 from .archives import address
 from .files import Reader, TraceFile, open_file, reader_of
 from .inputs import Input, place_of
-from .memory import take_sparingly
 from .places import Place
 from .ranks import rank_of
 from .remote import looked_up

@@ -58,9 +58,13 @@ MOST = 1 << 62
 """Times beyond this could overflow when a duration is added: not read here."""
 
 
-def jit() -> Any:
-    """Compiles a kernel that owns no memory: without reference counts, which cost two thirds of the time."""
-    return compiled(_nrt=False)
+def jit(*, within: bool = False) -> Any:
+    """Compiles a kernel that owns no memory: without reference counts, which cost two thirds of the time.
+
+    `within`: made part of the kernels that call it. A call hands over each array of a tuple of arrays as seven numbers,
+    which takes longer than most kernels do.
+    """
+    return compiled(_nrt=False, forceinline=within)
 
 
 class Strings(NamedTuple):

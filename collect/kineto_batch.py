@@ -18,7 +18,7 @@ from .successors import new_successors
 
 __all__ = ["Batch", "Rows"]
 
-ROWS = 8_192
+ROWS = 16_384
 """Events of a kind that are read before they are written."""
 MOST_SPANS = 512
 LEFT = 1 << 20

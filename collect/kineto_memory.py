@@ -1,6 +1,7 @@
 """Pairs the allocator's `[memory]` events: an allocation and the release of the same address are one life.
 
-Newer events carry the address and what the allocator holds in total, older ones only the change in bytes.
+Newer events carry the address and what the allocator holds in total, older ones only the change in bytes. Profilers
+write them thread by thread, some of them backwards: what belongs together is known when all are there.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,10 @@ from .kineto_args import with_member
 from .kineto_batch import Rows
 from .kineto_process import Lanes, Processes
 from .kineto_vocabulary import Role
-from .spool import NOTHING
+from .memory import give_back
+from .ordering import Lanes as Sorted
+from .ordering import in_order
+from .spool import NOTHING, Spool, compact, whole
 
 __all__ = ["Lifetimes"]
 
@@ -26,6 +30,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 HOST = 0
 """`Device Type` of host memory; the others (1 CUDA, 6 HIP, ...) are devices."""
+PIECE = 16_384
+"""Events that are paired at once: their arguments are text."""
 WORDS = pa.array(["", '{"allocation": ', '{"release": ', ', "release": '])
 NO_WORD, ALLOCATION, RELEASE, AND_RELEASE = range(4)
 
@@ -41,10 +47,23 @@ class _Events:
     time: Ints
     thread: Ints
     bytes: Ints
-    args: pa.StringArray
+    args: pa.StringArray | pa.DictionaryArray
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> "_Events":
+        """The events as they were in a table."""
+
+        def column(name: str) -> Any:
+            return whole(rows[name]).cast(pa.string()) if name == "args" else rows[name].to_numpy()
+
+        return cls._each(column)
 
     def __len__(self) -> int:
         return len(self.pid)
+
+    def table(self) -> pa.Table:
+        """A column for each field."""
+        return pa.table({field.name: getattr(self, field.name) for field in fields(_Events)})
 
     def taken(self, which: Ints) -> "_Events":
         """Those of the events."""
@@ -79,14 +98,16 @@ class _Events:
 
 
 class Lifetimes:
-    """Takes memory events batch by batch; keeps only the allocations still open. One sort a batch."""
+    """Takes memory events batch by batch, which wait on disk. One sort by time in the end, and one a piece by address;
+    only the allocations that are open at a time are in memory.
+    """
 
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
-        self._open: _Events | None = None
+        self._waiting: Spool | None = None
 
     def add(self, rows: Rows, thread: Ints, lanes: Lanes) -> None:
-        """Writes the totals as counters, and the lives that end within the batch."""
+        """Writes the totals as counters; keeps what has an address."""
         events = _Events(
             pid=lanes.pid,
             type=rows.numbers(Role.DEVICE_TYPE),
@@ -95,19 +116,31 @@ class Lifetimes:
             time=rows.values(layout.TS),
             thread=thread,
             bytes=rows.numbers(Role.BYTES),
-            args=rows.leftovers().dictionary_decode(),
+            args=compact(rows.leftovers()),
         )
         addressed = rows.has_role(Role.ADDRESS)
         self._counters(events, "memory allocated", rows.numbers(Role.ALLOCATED), lanes)
         self._counters(events, "memory reserved", rows.numbers(Role.RESERVED), lanes)
         self._counters(events, "memory change", np.where(addressed, NOTHING, events.bytes), lanes)
-        new = events if addressed.all() else events.taken(np.flatnonzero(addressed))
-        self._open = self._pair(new.after(self._open) if self._open else new, last=False)
+        if addressed.any():
+            self._waiting = self._waiting or self._processes.sink.spool("memory")
+            kept = events if addressed.all() else events.taken(np.flatnonzero(addressed))
+            self._waiting.append(kept.table())
 
     def finish(self) -> None:
-        """Writes the allocations that were never released."""
-        if self._open:
-            self._pair(self._open, last=True)
+        """Writes the lives, and the allocations that were never released."""
+        if self._waiting is None:
+            return
+        give_back(len(self._waiting))
+        places = Sorted([self._waiting], ("pid", "type", "device"))
+        order = in_order(places.codes.pop(), self._waiting.numbers("time"))
+        still_open: _Events | None = None
+        for _, rows in self._waiting.ordered(order, at_once=PIECE):
+            events = _Events.of(rows)
+            still_open = self._pair(events.after(still_open) if still_open else events, last=False)
+        if still_open:
+            self._pair(still_open, last=True)
+        self._waiting.close()
 
     def _counters(self, events: _Events, name: str, values: Ints, lanes: Lanes) -> None:
         there = values != NOTHING

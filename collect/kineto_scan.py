@@ -74,7 +74,7 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 
-@jit()
+@jit(within=True)
 def _kind(s: Scan, phase: int, cat: int, name: int) -> int:
     """The kind of an event, 0 if the JSON path decides, -1 if members that decide are still to come."""
     if phase == 88:
@@ -88,7 +88,7 @@ def _kind(s: Scan, phase: int, cat: int, name: int) -> int:
     return -1 if phase == 0 else 0
 
 
-@jit()
+@jit(within=True)
 def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
     """Stores the value at p as the role's: index after it (or MORE, FULL, BAD), and whether it has the role's type."""
     row, column, kind_of_value = s.row, FIRST_ROLE + role, s.types[role]
@@ -125,7 +125,7 @@ def _value(s: Scan, buf: Bytes, p: int, n: int, role: int) -> tuple[int, int]:
     return p, 0
 
 
-@jit()
+@jit(within=True)
 def _key(s: Scan, buf: Bytes, p: int, n: int) -> tuple[int, int, int, int]:
     """From a key's opening quote: where its value begins (or MORE, BAD), its id, its hash, and oddness."""
     if p >= n or buf[p] != 34:
@@ -140,7 +140,7 @@ def _key(s: Scan, buf: Bytes, p: int, n: int) -> tuple[int, int, int, int]:
     return skip_blank(buf, p + 1), i, h, marks & UNUSUAL_BYTES
 
 
-@jit()
+@jit(within=True)
 def _next(s: Scan, buf: Bytes, p: int, n: int, slot: int, first: bool) -> tuple[int, int, int, int, int]:
     """From the end of a value (or behind an opening brace) to the next value: where that begins, where its key does,
     the key's id, its hash, and oddness. In place of an index: -4 where the object ends, MORE, BAD; then the second is
@@ -168,7 +168,7 @@ def _next(s: Scan, buf: Bytes, p: int, n: int, slot: int, first: bool) -> tuple[
     return p, key, i, h, strange
 
 
-@jit()
+@jit(within=True)
 def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, present: int) -> tuple[int, int, int, int]:
     """Reads the object at p as an event's arguments: index after it, end of the leftovers, PRESENT, and oddness."""
     odd, slot, first = 0, slot_after(kind, s.row[CAT]), True
@@ -204,7 +204,7 @@ def _arguments(s: Scan, buf: Bytes, p: int, n: int, kind: int, left: int, presen
             return MORE, left, present, odd
 
 
-@jit()
+@jit(within=True)
 def _lane(s: Scan, buf: Bytes, p: int, n: int, key: int) -> tuple[int, int, int]:
     """Reads a string, or a lane given as a number: index after it (or MORE, FULL), PRESENT's bits, and oddness."""
     if buf[p] == 34:
@@ -220,7 +220,7 @@ def _lane(s: Scan, buf: Bytes, p: int, n: int, key: int) -> tuple[int, int, int]
     return (q, 1 << key, 0) if ok and key != CAT and key != NAME else (p, 0, 1)
 
 
-@jit()
+@jit(within=True)
 def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
     """Reads the object at p as an event into the next row: index after it, or MORE, FULL or BAD.
 
@@ -285,7 +285,7 @@ def _event(s: Scan, buf: Bytes, p: int, n: int) -> int:
     return begin if outcome >= 0 else outcome
 
 
-@jit()
+@jit(within=True)
 def _take(s: Scan, buf: Bytes, n: int, kind: int, phase: int, present: int, left: int, arguments: int) -> int:
     """Completes the row of an event whose members have been read, if its kind is known and it has what that needs.
 

@@ -158,14 +158,16 @@ def check_shared(kernels: Kernels, note: Callable[..., None], *, linked: bool) -
     `kernels` gives process, correlation (0 is none) and device of all kernels in pieces, each time it is called. Unless
     some launch is known (`linked`), one correlation of all kernels is no sign of one call: the recorder set none.
     """
-    ids: dict[int, list[Ints]] = {}
+    grown: dict[int, bytearray] = {}  # grows in place: pieces kept between those that are read would scatter the memory
     for process, correlation, _ in kernels():
         for owner in np.unique(process).tolist():
-            ids.setdefault(owner, []).append(correlation[process == owner])
-    ends = {int(end) for parts in ids.values() for part in parts for end in (part.min(), part.max())}
+            grown.setdefault(owner, bytearray()).extend(correlation[process == owner].tobytes())
+    ids = {owner: np.frombuffer(grown[owner], np.int64) for owner in sorted(grown)}
+    ends = {int(end) for values in ids.values() for end in (values.min(), values.max())}
     if not linked and len(ends) == 1:
         return
-    repeated = {owner: _repeated(ids.pop(owner)) for owner in sorted(ids)}
+    repeated = {owner: _repeated(values) for owner, values in ids.items()}
+    del grown, ids
     shared = {owner: _Shared(found) for owner, found in repeated.items() if len(found)}
     if not shared:
         return
@@ -213,9 +215,8 @@ class _Shared:
         np.maximum.at(self.most, at, device)
 
 
-def _repeated(parts: list[Ints]) -> Ints:
-    """The values but 0 that occur more than once, each once, ascending."""
-    values = np.concatenate(parts)
+def _repeated(values: Ints) -> Ints:
+    """The values but 0 that occur more than once, each once, ascending; the values are sorted for it."""
     values.sort()
     again = values[1:][values[1:] == values[:-1]]
     again = again[again != 0]

@@ -21,7 +21,7 @@ from .flaws import Marking
 from .launches import check_calls, check_shared, note_zero
 from .memory import give_back
 from .nesting import Nesting
-from .ordering import Lanes, idle_places, in_order
+from .ordering import Lanes, bounds_of, descends, idle_places, in_order, narrowed
 from .spool import NOTHING, Spool, kept, nulls, whole
 
 __all__ = ["DEVICE_WORK", "LINKED", "link"]
@@ -47,12 +47,12 @@ class _Calls:
     """The host calls in the order of their table."""
 
     start: Ints
-    lane: Codes
+    lane: Codes | npt.NDArray[np.int16]
     threads: Ints
     """Thread of each lane."""
     op: Codes | None
     """The operator around each, or -1; None where there are no operators."""
-    external: Ints | None
+    external: Ints | Codes | None
     """The framework's id of that operator; undefined where there is none."""
     by_process: Mapping[int, tuple[Ints | Codes, Codes]]
     """For each process the correlations in ascending order, and the place of the call that counts for each."""
@@ -61,7 +61,7 @@ class _Calls:
         """The framework's ids of the operators around those calls; NOTHING where there is none."""
         if self.op is None or self.external is None:
             return None
-        return np.where(self.op[which] >= 0, self.external[which], NOTHING)
+        return np.where(self.op[which] >= 0, self.external[which].astype(np.int64), NOTHING)
 
     def find(self, rows: pa.Table, *, zero: bool) -> Codes:
         """The place of each row's call; -1 where there is none. `zero`: whether the correlation 0 is one."""
@@ -86,12 +86,15 @@ class _Calls:
             for piece in spool.pieces(("process", "correlation")):
                 place = self.find(piece, zero=name not in zeros)
                 caused[place[place >= 0]] = True
-        ordinal = np.full(len(caused), -1, np.int32)
+        ordered: list[Codes] = []
         for _, rows in self.by_process.values():
-            chosen = np.sort(rows[caused[rows]])
-            times = self.start[chosen]
-            if (times[1:] < times[:-1]).any():
-                chosen = chosen[np.argsort(times, kind="stable")]
+            chosen = rows[caused[rows]]
+            chosen.sort()
+            if descends(self.start, chosen):
+                chosen = chosen[np.argsort(self.start[chosen], kind="stable")]
+            ordered.append(chosen)
+        ordinal = np.full(len(caused), -1, np.int32)
+        for chosen in ordered:
             ordinal[chosen] = np.arange(len(chosen), dtype=np.int32)
         return ordinal
 
@@ -101,25 +104,32 @@ def link(spools: Mapping[str, Spool], note: Note) -> Iterator[tuple[str, pa.Tabl
 
     In pieces, table by table.
     """
+    work = {name: spools[name] for name in DEVICE_WORK if name in spools}
+    blocks = _blocks(list(work.values()))  # first: it takes the most memory, and the calls are not there yet
+    give_back(sum(len(spool) for spool in work.values()))
     names = [name for name in ("op", "api") if name in spools]
     lanes = Lanes([spools[name] for name in names], ("process", "thread"))
     codes = dict(zip(names, lanes.codes, strict=True))
     lanes.codes.clear()
+    operators = _operators_in_time(spools["op"], codes.pop("op")) if "op" in spools else None
     order, lane, start = _in_time(spools["api"], codes.pop("api")) if "api" in spools else _NO_CALLS
     op = external = None
-    if "op" in spools:
+    if operators:
         nesting = Nesting(lane, start)
-        yield from _operators(spools["op"], codes.pop("op"), nesting)
+        yield from _operators(spools["op"], *operators, nesting)
+        del operators
         op, carried = nesting.finish()
-        external = carried if "external" in spools["op"].columns else None
+        external = narrowed(carried) if "external" in spools["op"].columns else None
         del nesting, carried
     calls = None
     if "api" in spools:
+        if len(lanes.values) < 1 << 15:
+            lane = lane.astype(np.int16)
         found = _Calls(start, lane, lanes.values[:, 1], op, external, {})
         calls = yield from _calls(spools["api"], order, found, lanes.values[:, 0], note)
         del found, order, lane, start, op, external
     give_back(sum(len(spool) for spool in spools.values()))
-    yield from _device_work({name: spools[name] for name in DEVICE_WORK if name in spools}, calls, note)
+    yield from _device_work(work, blocks, calls, note)
 
 
 def _in_time(spool: Spool, lane: Codes) -> tuple[Codes, Codes, Ints]:
@@ -132,15 +142,21 @@ def _in_time(spool: Spool, lane: Codes) -> tuple[Codes, Codes, Ints]:
 _NO_CALLS = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64)
 
 
-def _operators(spool: Spool, lane: Codes, nesting: Nesting) -> Iterator[tuple[str, pa.Table]]:
-    """Hands the operators to the nesting, each with the framework's id of it."""
-    order = in_order(lane, spool.numbers("start_ns"), lambda: -spool.numbers("end_ns"))
+def _operators_in_time(spool: Spool, lane: Codes) -> tuple[Codes, Ints]:
+    """The order of the operators by lane, start and end, the longer first; and where each lane ends in it."""
+    return in_order(lane, spool.numbers("start_ns"), lambda: -spool.numbers("end_ns")), bounds_of(lane)[1:]
+
+
+def _operators(spool: Spool, order: Codes, ends: Ints, nesting: Nesting) -> Iterator[tuple[str, pa.Table]]:
+    """Hands the operators to the nesting, each with the framework's id of it; `ends` is where the lanes end."""
     for part, rows in spool.ordered(order):
+        lane = np.searchsorted(ends, np.arange(part.start, part.stop), "right").astype(np.int32)
         start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
-        parent, depth = nesting.add(lane[order[part]], start, end, _numbers(rows, "external"))
+        parent, depth = nesting.add(lane, start, end, _numbers(rows, "external"))
         rows = _with(rows, "id", pa.array(np.arange(part.start, part.stop)))
         rows = _with(rows, "parent", _nullable(parent, parent >= 0))
         yield "op", _with(rows, "depth", pa.array(depth))
+        del rows, start, end  # the next piece needs the room
 
 
 def _numbers(rows: pa.Table, column: str) -> Ints:
@@ -161,19 +177,20 @@ def _calls(
         if calls.op is not None:
             rows = _with(rows, "op", _nullable(calls.op[part], calls.op[part] >= 0))
         yield "api", _without_redundant(rows, calls.externals(part))
-    correlation = spool.numbers("correlation")
-    found: dict[int, tuple[Ints | Codes, Codes]] = {}
-    ends = cache(partial(spool.numbers, "end_ns"))
+        del rows
+    correlation = narrowed(spool.numbers("correlation"))
+    own: dict[int, tuple[Ints | Codes, Codes]] = {}
     for process in np.unique(processes).tolist():
-        own = np.flatnonzero(processes == process)
-        begin, stop = _bounds(calls.lane, int(own[0]), int(own[-1]) + 1)
-        ids = correlation[order[begin:stop]]
-        rows = np.flatnonzero(ids != NOTHING).astype(np.int32)
-        ids = ids[rows] if len(rows) < len(ids) else ids
-        rows += np.int32(begin)
-        if len(ids) and ids.min() >= -(2**31) and ids.max() < 2**31:
-            ids = ids.astype(np.int32)  # as nearly all are: half the memory
-        found[process] = _first_calls(process, ids, rows, calls.start, ends, order, note)
+        lanes = np.flatnonzero(processes == process)
+        begin, stop = _bounds(calls.lane, int(lanes[0]), int(lanes[-1]) + 1)
+        ids, rows = correlation[order[begin:stop]], np.arange(begin, stop, dtype=np.int32)
+        known = ids != NOTHING
+        own[process] = (ids, rows) if known.all() else (narrowed(ids[known]), rows[known])
+    del correlation
+    ends = cache(partial(spool.numbers, "end_ns"))
+    found = {
+        process: _first_calls(process, *own.pop(process), calls.start, ends, order, note) for process in tuple(own)
+    }
     return replace(calls, by_process=found)
 
 
@@ -182,7 +199,7 @@ def _first_calls(
 ) -> tuple[Ints | Codes, Codes]:
     """The correlations of a process' calls, in order, and the call that counts for each."""
     if (ids[1:] < ids[:-1]).any():
-        by_id = np.argsort(ids, kind="stable")
+        by_id = np.argsort(ids, kind="stable").astype(np.int32)
         rows, ids = rows[by_id], ids[by_id]
     again = ids[1:] == ids[:-1]
     if not again.any():
@@ -197,24 +214,26 @@ def _first_calls(
     return ids[first], rows[first]
 
 
-def _device_work(spools: dict[str, Spool], calls: _Calls | None, note: Note) -> Iterator[tuple[str, pa.Table]]:
+def _device_work(
+    spools: dict[str, Spool], blocks: "_Blocks", calls: _Calls | None, note: Note
+) -> Iterator[tuple[str, pa.Table]]:
     zeros = {name for name, spool in spools.items() if _many_zeros(name, spool, note)}
     ordinal = calls.ordinals(spools, zeros) if calls else None
     if "kernel" in spools:
         _check_shared(spools["kernel"], note, linked=ordinal is not None and bool((ordinal >= 0).any()))
-    orders, cuts, first_ns = _blocks(list(spools.values()))
-    give_back(sum(len(spool) for spool in spools.values()))
-    marking = Marking(first_ns, note)
+    marking = Marking(blocks.first_ns, note)
     unlinked: Counter[str] = Counter()
-    for begins, ends in pairwise(cuts):
+    for begins, ends in pairwise(blocks.cuts):
         block = {
             name: _launched(name, spool.rows(order[begin:end]), calls, ordinal, zero=name not in zeros)
-            for (name, spool), order, begin, end in zip(spools.items(), orders, begins, ends, strict=True)
+            for (name, spool), order, begin, end in zip(spools.items(), blocks.orders, begins, ends, strict=True)
             if begin < end
         }
-        for name, rows in marking.mark(block).items():
-            unlinked[name] += _unlinked(name, rows)
-            yield name, rows
+        marked = marking.mark(block)
+        del block  # as each table when it is handed on: the next block needs the room
+        for name in tuple(marked):
+            unlinked[name] += _unlinked(name, marked[name])
+            yield name, marked.pop(name)
     marking.finish()
     for name, spool in spools.items():
         if unlinked[name]:
@@ -247,13 +266,21 @@ def _many_zeros(name: str, spool: Spool, note: Note) -> bool:
     return len(zero) > 1
 
 
-def _blocks(spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]], int | None]:
-    """The order of each table, where blocks begin and end in each, and the least start but 0.
+@dataclass(frozen=True)
+class _Blocks:
+    """Device work in order, parted where nothing runs on in its stream: work that overlaps is in one block."""
 
-    A block ends where nothing runs on in its stream: work that overlaps is in one block.
-    """
+    orders: list[Codes]
+    """The order of each table's rows."""
+    cuts: list[tuple[int, ...]]
+    """Where blocks begin and end in the order of each table."""
+    first_ns: int | None
+    """The least start but 0."""
+
+
+def _blocks(spools: list[Spool]) -> _Blocks:
     if not spools:
-        return [], [], None
+        return _Blocks([], [], None)
     codes = Lanes(spools, ("process", "device", "stream")).codes
     lane = np.concatenate(codes) if len(codes) > 1 else codes[0]
     del codes
@@ -270,7 +297,7 @@ def _blocks(spools: list[Spool]) -> tuple[list[Codes], list[tuple[int, ...]], in
         orders.append(order[own] - np.int32(at))
         cuts.append([0, *accumulate(int(own[begin:end].sum()) for begin, end in pairwise(bounds))])
         at += len(spool)
-    return orders, list(zip(*cuts, strict=True)), None if first_ns == FARTHEST else first_ns
+    return _Blocks(orders, list(zip(*cuts, strict=True)), None if first_ns == FARTHEST else first_ns)
 
 
 def _all(spools: list[Spool], column: str) -> Ints:
@@ -282,7 +309,7 @@ def _all(spools: list[Spool], column: str) -> Ints:
     return values
 
 
-def _bounds(lanes: Codes, first: int, beyond: int) -> tuple[int, int]:
+def _bounds(lanes: Codes | npt.NDArray[np.int16], first: int, beyond: int) -> tuple[int, int]:
     """Where lanes from the first to before the other stand in sorted ones."""
     begin, end = np.searchsorted(lanes, np.array([first, beyond], lanes.dtype)).tolist()
     return begin, end

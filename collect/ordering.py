@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..store.compiled import jit
 from .spool import NOTHING, Spool, whole
 
-__all__ = ["Lanes", "idle_places", "in_order"]
+__all__ = ["Lanes", "bounds_of", "descends", "idle_places", "in_order", "narrowed"]
 
 MOST_APART = 8
 Ints = npt.NDArray[np.int64]
@@ -30,7 +30,9 @@ class Lanes:
         ranked = sorted(known, key=lambda lane: [(value == NOTHING, value) for value in lane])
         rank = np.empty(len(known), np.int32)
         rank[[known[lane] for lane in ranked]] = np.arange(len(known))
-        self.codes: list[Codes] = [np.take(rank, code, out=code) for code in codes]
+        for code in codes:
+            _renumber(code, rank)
+        self.codes: list[Codes] = codes
         self.values: Ints = np.array(ranked, np.int64).reshape(len(ranked), len(columns))
 
 
@@ -63,6 +65,44 @@ def _encoded(piece: pa.Table, column: str) -> pa.DictionaryArray:
     return whole(piece[column]).cast(pa.int64()).fill_null(NOTHING).dictionary_encode()
 
 
+def narrowed(values: Ints | Codes) -> Ints | Codes:
+    """The numbers in half the memory, if all of them fit, as ids nearly always do."""
+    fit = len(values) and values.min() >= -(2**31) and values.max() < 2**31
+    return values.astype(np.int32, copy=False) if fit else values
+
+
+@jit()
+def _renumber(codes: Codes, rank: Codes) -> None:
+    """Replaces each code by its rank, in place."""
+    for i in range(len(codes)):
+        codes[i] = rank[codes[i]]
+
+
+def bounds_of(lane: Codes) -> Ints:
+    """Where the rows of each lane begin when they are parted by lane, and where the last ones end."""
+    bounds = np.zeros(int(lane.max(initial=-1)) + 2, np.int64)
+    _bounds(lane, bounds)
+    return bounds
+
+
+@jit()
+def _bounds(lane: Codes, bounds: Ints) -> None:
+    """One pass that takes no memory, where NumPy's counts take twice that of the lanes; `bounds` comes as zeros."""
+    for row in range(len(lane)):
+        bounds[lane[row] + 1] += 1
+    for i in range(1, len(bounds)):
+        bounds[i] += bounds[i - 1]
+
+
+@jit()
+def descends(times: Ints, rows: Codes) -> bool:
+    """Whether a row is before the one that stands before it."""
+    for i in range(1, len(rows)):  # noqa: SIM110 - compiled: a generator would not be
+        if times[rows[i]] < times[rows[i - 1]]:
+            return True
+    return False
+
+
 @jit()
 def _by_lane(lane: Codes, places: Ints, order: Codes) -> None:
     """Parts the rows by lane, those of a lane in the order they come; `places` is where each lane's next one goes."""
@@ -90,12 +130,12 @@ def in_order(lane: Codes, start: Ints, end: Callable[[], Ints] | None = None) ->
     rows of a lane start at the same time.
     """
     order = np.empty(len(lane), np.int32)
-    bounds = np.cumsum(np.bincount(lane + 1)) if len(lane) else np.zeros(1, np.int64)
+    bounds = bounds_of(lane)
     _by_lane(lane, bounds.copy(), order)
     for begin, stop in pairwise(bounds.tolist()):
-        times = start[order[begin:stop]]
-        if (times[1:] < times[:-1]).any():
-            order[begin:stop] = order[begin:stop][np.argsort(times, kind="stable")]
+        rows = order[begin:stop]
+        if descends(start, rows):
+            rows[:] = rows[np.argsort(start[rows], kind="stable")]
     if end is None:
         return order
     ties = np.empty(len(order), bool)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..store.tables import TABLES
 from ..store.trace import Note
 from .flaws import row_flaws
-from .linking import LINKED, link
+from .linking import DEVICE_WORK, LINKED, link
 from .memory import give_back
 from .spool import REPEATED, Spool, compact, joined, kept, nulls, taken, whole
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Sink", "piece_of"]
 
 FLUSH_ROWS = 65_536
-TRIM_ROWS = 1_000_000
-"""Memory that lies free between what is in use goes back to the system after so many rows."""
+FIRST_TRIM, READ_TRIM, LINKED_TRIM = 100_000, 500_000, 100_000
+"""Memory that lies free between what is in use goes back to the system after so many rows: for the first time early,
+since the compiler is not needed any more then, and more often where rows are linked, which have all their columns."""
 
 
 class Sink:
@@ -36,7 +37,7 @@ class Sink:
         self._pending_rows: dict[str, int] = {}
         self._spools: dict[str, Spool] = {}
         self._notes: dict[str, Note] = {}
-        self._since_trim = 0
+        self._since_trim = READ_TRIM - FIRST_TRIM
         self.rows: dict[str, int] = {}
 
     def write(self, table: str, columns: Mapping[str, Any]) -> None:
@@ -51,10 +52,7 @@ class Sink:
             return
         piece = row_flaws(piece, table, self.note)
         self.rows[table] = self.rows.get(table, 0) + rows
-        self._since_trim += rows
-        if self._since_trim >= TRIM_ROWS:
-            give_back(self._since_trim)
-            self._since_trim = 0
+        self._trim(rows, READ_TRIM)
         if table in LINKED:
             self.spool(table).append(piece)
             return
@@ -79,10 +77,17 @@ class Sink:
         """Links device work to host calls and operators, and writes out what is left; the notes of the trace."""
         for name in sorted(self._pending):
             self._flush(name)
+            self._staging.end(name)
         give_back(sum(self.rows.values()))
         linked = {name: spool for name, spool in self._spools.items() if name in LINKED and len(spool)}
+        before = ""
         for name, rows in link(linked, self.note):
+            if before not in (name, *DEVICE_WORK):
+                self._staging.end(before)
             self._store(name, rows)
+            before, count = name, len(rows)
+            del rows  # the next ones need the room
+            self._trim(count, LINKED_TRIM)
         for spool in self._spools.values():
             spool.close()
         notes = tuple(self._notes[kind] for kind in sorted(self._notes))
@@ -90,6 +95,13 @@ class Sink:
             rows = [{"kind": n.kind, "count": n.count, "example": n.example, "meaning": n.meaning} for n in notes]
             self._staging.write("note", pa.Table.from_pylist(rows, schema=TABLES["note"].schema))
         return notes
+
+    def _trim(self, rows: int, most: int) -> None:
+        """Counts rows, and gives free memory back to the system when they are so many."""
+        self._since_trim += rows
+        if self._since_trim >= most:
+            give_back(self._since_trim)
+            self._since_trim = 0
 
     def _flush(self, name: str) -> None:
         pieces = self._pending.pop(name, [])

@@ -1,12 +1,14 @@
 """Rows of one table that wait until all are there: in memory while they are few, on disk beyond that.
 
-Text is kept as numbers into a dictionary, one for each run of rows, so that moving rows moves numbers.
+Text is kept as numbers into a dictionary, one for each run of rows, so that moving rows moves numbers. On disk each
+column of a run stands for itself: the others need not be read with it, nor be in memory when it is moved.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,17 +54,34 @@ RUN_ROWS = 32_768
 CHUNK_ROWS = 65_536
 
 
+Place: TypeAlias = tuple[int, int]
+"""Where an array begins in the spool's file, and how many bytes it has."""
+
+
+Choice: TypeAlias = slice | pa.Array
+"""Which rows: those that stand together, or their numbers."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A run of rows in the spool's file: the places of each column's values, or of its codes and its dictionary."""
+
+    columns: Mapping[str, tuple[Place, ...]]
+
+
 class Spool:
     """Takes tables of any of the same columns; gives whole columns, and the rows in any order, piece by piece.
 
-    `path` is where its files may lie: a name that it adds numbers to. Columns a table leaves out are null.
+    `path` is the file for what does not stay in memory. Columns a table leaves out are null.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._file: pa.NativeFile | None = None
+        self._stored: pa.NativeFile | None = None
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
-        self._runs: list[pa.Table | Path] = []
+        self._runs: list[pa.Table | _Stored] = []
         self._starts = [0]
         self._types: dict[str, pa.DataType] = {}
 
@@ -100,20 +119,23 @@ class Spool:
         for _, run in self._read(None if columns is None else [name for name in columns if name in self._types]):
             yield run
 
-    def ordered(self, order: Rows) -> Iterator[tuple[slice, pa.Table]]:
+    def ordered(self, order: Rows, *, at_once: int | None = None) -> Iterator[tuple[slice, pa.Table]]:
         """The rows in that order in pieces, and which part of the order each is. Reads each run once a piece at most.
 
         Rows that came nearly in order are read once or twice.
         """
-        for first in range(0, len(order), CHUNK_ROWS):
-            part = slice(first, min(first + CHUNK_ROWS, len(order)))
+        step = at_once or CHUNK_ROWS
+        for first in range(0, len(order), step):
+            part = slice(first, min(first + step, len(order)))
             yield part, self.rows(order[part])
 
     def close(self) -> None:
-        """Removes the files."""
-        for run in self._runs:
-            if isinstance(run, Path):
-                run.unlink()
+        """Removes the file."""
+        if self._file and self._stored:
+            self._file.close()
+            self._stored.close()
+            self._path.unlink()
+        self._file = self._stored = None
         self._runs, self._pending = [], []
 
     def rows(self, wanted: Rows) -> pa.Table:
@@ -122,30 +144,43 @@ class Spool:
         of_run = np.searchsorted(self._starts, wanted, "right") - 1
         runs = np.flatnonzero(np.bincount(of_run))
         if len(runs) == 1:
-            return taken(self._load(int(runs[0]), None), wanted - self._starts[runs[0]])
+            return taken(self._load(int(runs[0]), list(self._types)), wanted - self._starts[runs[0]])
         grouped = np.argsort(of_run.astype(np.int16) if len(self._runs) <= 1 << 15 else of_run, kind="stable")
         bounds = np.searchsorted(of_run[grouped], np.r_[runs, runs[-1] + 1])
         parts = [
-            taken(self._load(int(run), None), wanted[grouped[begin:end]] - self._starts[run])
+            (int(run), _choice(wanted[grouped[begin:end]] - self._starts[run], self._rows_of(int(run))))
             for run, begin, end in zip(runs, bounds, bounds[1:], strict=False)
         ]
         place = np.empty(len(wanted), np.int64)
         place[grouped] = np.arange(len(wanted))
-        return taken(joined(parts), place)
+        placed = _choice(place, len(place))
+        # Column by column: all columns of all the runs would take several times the memory of the rows.
+        return pa.table({name: _chosen(self._gathered(name, parts), placed) for name in self._types})
+
+    def _gathered(self, name: str, parts: Sequence[tuple[int, Choice]]) -> pa.Array:
+        """Some rows of a column, of several runs."""
+        kind = self._types[name]
+        chunks = [_chosen(whole(self._column(run, name)), choice) for run, choice in parts]
+        column = pa.chunked_array([chunk if chunk.type == kind else chunk.cast(kind) for chunk in chunks])
+        return whole(column.unify_dictionaries() if kind == REPEATED else column)
 
     def _spill(self) -> None:
         run = joined(self._pending)
-        path = self._path.with_name(f"{self._path.name}.{len(self._runs)}")
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, run.schema) as writer:
-            writer.write_table(run)
-        self._add(path, len(run))
+        if self._file is None:
+            self._file = pa.OSFile(str(self._path), "wb")
+            self._stored = pa.OSFile(str(self._path), "rb")
+        places = {
+            name: tuple(_put(self._file, part) for part in _parts(whole(column)))
+            for name, column in zip(run.column_names, run.columns, strict=True)
+        }
+        self._add(_Stored(places), len(run))
 
     def _rest(self) -> None:
         if self._pending:
             run = joined(self._pending)
             self._add(run, len(run))
 
-    def _add(self, run: pa.Table | Path, rows: int) -> None:
+    def _add(self, run: pa.Table | _Stored, rows: int) -> None:
         self._runs.append(run)
         self._starts.append(self._starts[-1] + rows)
         self._pending, self._pending_rows = [], 0
@@ -153,23 +188,42 @@ class Spool:
     def _read(self, columns: list[str] | None) -> Iterator[tuple[int, pa.Table]]:
         self._rest()
         for number, start in enumerate(self._starts[:-1]):
-            yield start, self._load(number, columns)
+            yield start, self._load(number, list(self._types) if columns is None else columns)
 
-    def _load(self, number: int, columns: list[str] | None) -> pa.Table:
-        """A run, with all columns or some; those that it lacks are null."""
-        run = self._runs[number]
-        wanted = list(self._types) if columns is None else columns
-        if isinstance(run, Path):
-            with pa.OSFile(str(run), "rb") as file:
-                schema = pa.ipc.open_file(file).schema
-                fields = [i for i, name in enumerate(schema.names) if name in wanted]
-                file.seek(0)
-                run = pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all()
-        there = set(run.column_names)
-        rows = self._starts[number + 1] - self._starts[number]
-        return pa.table(
-            {name: run[name] if name in there else nulls(rows, self._types[name]) for name in wanted}
-        ).combine_chunks()
+    def _load(self, number: int, columns: list[str]) -> pa.Table:
+        """Some columns of a run; those that it lacks are null."""
+        return pa.table({name: self._column(number, name) for name in columns}).combine_chunks()
+
+    def _rows_of(self, number: int) -> int:
+        return self._starts[number + 1] - self._starts[number]
+
+    def _column(self, number: int, name: str) -> pa.Array | pa.ChunkedArray:
+        run, rows = self._runs[number], self._rows_of(number)
+        if not isinstance(run, _Stored):
+            return run[name] if name in run.column_names else nulls(rows, self._types[name])
+        if name not in run.columns or self._stored is None:
+            return nulls(rows, self._types[name])
+        parts = [_got(self._stored, place) for place in run.columns[name]]
+        return pa.DictionaryArray.from_arrays(*parts, safe=False) if len(parts) > 1 else parts[0]
+
+
+def _parts(column: pa.Array) -> tuple[pa.Array, ...]:
+    return (column.indices, column.dictionary) if isinstance(column, pa.DictionaryArray) else (column,)
+
+
+def _put(file: pa.NativeFile, array: pa.Array) -> Place:
+    """Writes an array at the end of the file."""
+    begin = file.tell()
+    batch = pa.RecordBatch.from_arrays([array], [""])
+    with pa.ipc.new_stream(file, batch.schema) as writer:
+        writer.write_batch(batch)
+    return begin, file.tell() - begin
+
+
+def _got(file: pa.NativeFile, place: Place) -> pa.Array:
+    """Reads an array; it keeps nothing else in memory."""
+    begin, size = place
+    return pa.ipc.open_stream(file.read_at(size, begin)).read_next_batch().column(0)
 
 
 def joined(pieces: list[pa.Table]) -> pa.Table:
@@ -210,7 +264,16 @@ def _column(piece: pa.Table, name: str, kind: pa.DataType) -> Any:
 
 
 def taken(table: pa.Table, rows: Rows) -> pa.Table:
-    """Those rows of the table, which are not moved if they stand together."""
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
-        return table.slice(int(rows[0]), len(rows))
-    return table.take(pa.array(rows))
+    """Those rows of the table. They are not moved if they stand together and are most of what then stays in memory."""
+    return _chosen(table, _choice(rows, len(table)))
+
+
+def _choice(rows: Rows, among: int) -> Choice:
+    if 2 * len(rows) > among and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[0]) + len(rows))
+    return pa.array(rows)
+
+
+def _chosen(values: Any, choice: Choice) -> Any:
+    """Those rows of an array or a table."""
+    return values[choice] if isinstance(choice, slice) else values.take(choice)

@@ -14,6 +14,8 @@ __all__ = ["Event", "Line", "Plane", "Space", "planes"]
 
 MOST_KNOWN = 200_000
 """Decoded values remembered per plane: most repeat."""
+MOST_SCALARS = 10_000
+"""Numbers between the planes of a file, where none belongs, after which the rest is taken for filler."""
 Stat = tuple[str, Any]
 
 SPACE_WIRES = {1: BYTES, 2: BYTES, 3: BYTES, 4: BYTES}
@@ -216,9 +218,14 @@ class Plane:
 
 def planes(content: bytes, space: Space, damage: Damage) -> Iterator[Plane]:
     """The planes of the file in order; what else it says goes to `space`."""
+    scalars = 0
     for number, wire, _, inner in pieces(content, damage):
         _count(number, wire, SPACE_WIRES, "file", damage)
         if wire != BYTES:
+            scalars += 1
+            if scalars > MOST_SCALARS:
+                damage.add(f"more than {MOST_SCALARS} numbers between planes: the rest is not read")
+                return
             continue
         if number == 1:
             yield Plane(inner, damage)

@@ -50,17 +50,27 @@ class Staging:
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.parquet as pq
+        from pyarrow.fs import LocalFileSystem
 
         pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
         contract = TABLES[name]
-        table = pa.concat_tables(self._waiting.pop(name)).unify_dictionaries().combine_chunks()
+        table = pa.concat_tables(self._waiting.pop(name)).unify_dictionaries()
         if has_length(contract) and table["end_ns"].null_count < len(table):
             self._last[name] = max(pc.max(table["end_ns"]).as_py(), self._last.get(name, FIRST_TIME))
         table = packed(table, contract)
         if name not in self._writers:
             path, schema = self.path / f"{name}.parquet", _as_written(contract, table)
-            self._writers[name] = pq.ParquetWriter(path, schema, **_layout(contract, table))
+            # The filesystem is said, since Arrow would look for packages that might know the path of a new file.
+            local = LocalFileSystem()
+            self._writers[name] = pq.ParquetWriter(path, schema, filesystem=local, **_layout(contract, table))
         self._writers[name].write_table(table.cast(self._writers[name].schema), row_group_size=ROW_GROUP)
+
+    def end(self, name: str) -> None:
+        """Says that no more rows of a table come: what waits is written, and the memory for more given back."""
+        if name in self._waiting:
+            self._flush(name)
+        if name in self._writers:
+            self._writers[name].close()
 
     def scratch(self) -> Path:
         """A folder for what waits to be written; gone when the tables are finished."""
@@ -143,7 +153,8 @@ def _as_written(contract: Table, first: "pa.Table") -> "pa.Schema":
 
 
 def _repeats(column: "pa.ChunkedArray") -> bool:
-    return sum(len(chunk.dictionary) for chunk in column.chunks) <= max(FEW_WORDS, len(column) // 4)
+    """Whether text comes back often; its chunks have one dictionary."""
+    return len(column.chunk(0).dictionary) <= max(FEW_WORDS, len(column) // 4)
 
 
 def _first(metadata: Any) -> int | None:

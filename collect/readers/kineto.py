@@ -24,7 +24,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 KINETO_MEMBER = re.compile(
     rb'\{\s*"(?:schemaVersion|deviceProperties|computeProperties|distributedInfo|traceName|baseTimeNanoseconds)"\s*:'

@@ -1,7 +1,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.collect.kineto_traces import HOST, read_events, rows_of
+from tracelode.collect import kineto_batch
 
 
 def _memory(ts: float, change: int, address: int | None = None, tid: int = 11, **args: int) -> dict[str, Any]:
@@ -54,6 +57,17 @@ def test_allocations_and_releases_of_an_address_are_one_life(tmp_path: Path) -> 
             ("memory reserved", 3000, 2048.0),
         )
     ]
+
+
+@pytest.mark.parametrize("room", [2, 3, 100])
+def test_lives_are_the_same_in_whatever_order_and_batches_their_events_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(kineto_batch, "ROWS", room)
+    events = [_memory(ts, change, 4096, tid=tid) for ts, change, tid in ((9, -8, 12), (6, 8, 12), (5, -4, 12))]
+    trace = read_events(tmp_path, HOST, *events, _memory(1, 4, 4096), _memory(2, 16, 8192), _memory(3, -16, 8192))
+    lives = [(row["bytes"], row["birth_ns"], row["death_ns"]) for row in rows_of(trace, "allocation")]
+    assert sorted(lives) == [(4, 1000, 5000), (8, 6000, 9000), (16, 2000, 3000)]
 
 
 def test_memory_events_without_an_address_are_changes(tmp_path: Path) -> None:

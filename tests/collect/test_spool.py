@@ -60,10 +60,21 @@ def test_only_many_rows_lie_on_disk_and_closing_removes_them(tmp_path: Path, mon
     spool.append(pa.table({"x": [1, 2]}))
     assert list(tmp_path.iterdir()) == []
     spool.append(pa.table({"x": [3]}))
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.0"]
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
     assert spool.numbers("x").tolist() == [1, 2, 3]
     spool.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_few_rows_do_not_keep_the_others_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool_module, "RUN_ROWS", 10_000)
+    spool = Spool(tmp_path / "rows")
+    words = pa.DictionaryArray.from_arrays(pa.array([0] * 10_000, pa.int32()), pa.array(["word"]))
+    spool.append(pa.table({"x": range(10_000), "name": words}))
+    few = spool.rows(np.arange(20, 30))
+    assert few.to_pylist() == [{"x": x, "name": "word"} for x in range(20, 30)]
+    assert few.get_total_buffer_size() < 1_000
+    spool.close()
 
 
 def test_a_dictionary_keeps_only_what_is_used_when_it_holds_much_else() -> None:

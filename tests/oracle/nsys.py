@@ -67,5 +67,6 @@ def _one_machine(export: sqlite3.Connection) -> None:
         keys |= {key >> 24 for (key,) in table(export, name, column) if isinstance(key, int)}
     if len({key & 0xFFFFFF for key in keys}) < len(keys):
         raise Odd("two processes with the same id")
-    if any(re.fullmatch(rf"{PREFIX}\w+_V\d+", name) for (name,) in export.execute("select name from sqlite_master")):
+    named = export.execute("select cast(name as text) from sqlite_master")
+    if any(re.fullmatch(rf"{PREFIX}\w+_V\d+", name) for (name,) in named):
         raise Odd("tables in several versions")

@@ -23,5 +23,7 @@ def read(path: Path) -> Rows:
                 raise Damaged("a range without a time or a process")
             if any(type(value) is not int for value in (start, length, process)):
                 raise Odd("a number that is no whole one")
-            found.append((process, row.get("TID"), start, start + length, row["Name"]))
+            name = row["Name"]  # bytes, where the schema has lost that they are text
+            name = name.decode() if isinstance(name, bytes) else name
+            found.append((process, row.get("TID"), start, start + length, name))
     return rows(range=found)

@@ -74,7 +74,7 @@ def _work(
         return
     correlation = stats.get("correlation_id")
     if "kernel_details" in stats:
-        found["kernel"].append((*place, start, end, name, correlation))
+        found["kernel"].append((*place, start, end, name or None, correlation))  # no text is no name
     elif "memcpy_details" in stats:
         copied, size = COPY.match(name), SIZE.search(stats["memcpy_details"])
         if not copied or not size:

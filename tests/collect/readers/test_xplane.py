@@ -7,7 +7,9 @@ import pytest
 
 from tests.collect.protobuf_messages import fixed64, message, told
 from tracelode.collect.files import open_file
+from tracelode.collect.protobuf import Damage
 from tracelode.collect.readers import xplane
+from tracelode.collect.xplane import Space, planes
 from tracelode.store import UnreadableFile
 
 STATS = [
@@ -253,6 +255,12 @@ def test_a_field_of_another_wire_type_is_damage_not_one_that_is_new() -> None:
     time_as_text = line(7, "Stream #7", 1, *WORK, message((1, 1), (2, "soon")))
     rows, notes, _ = told(xplane, space(plane("/device:GPU:0", [time_as_text], NAMES)))
     assert (len(rows["kernel"]), notes["bad-event"].count) == (1, 1)
+
+
+def test_a_file_that_goes_on_without_planes_is_not_read_to_its_end() -> None:
+    damage = Damage()
+    assert list(planes(message((4, 7)) * 30_000 + message((1, message((2, "late")))), Space(), damage)) == []
+    assert damage.count == 10_002
 
 
 def test_names_sizes_and_directions_that_are_missing_are_counted() -> None:
