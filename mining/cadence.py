@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .sorting import Ints, ragged, stable_order
+from .sorting import Ints, ragged
+from .windows import distances, windows
 
 __all__ = ["Cadence", "Symbols", "cadences"]
 
 Symbols = npt.NDArray[np.integer]
-Bools = npt.NDArray[np.bool_]
 
 WIDEST = 16
 TOLERANCE = 0.03
@@ -87,64 +87,22 @@ def cadences(
 def _returns(tokens: Ints, place: Ints, tolerance: float, pairs: bool) -> tuple[_Returns, int]:
     """Finds the regular classes of every window width, and how many classes were looked at."""
     parts: list[_Returns] = []
-    tested = 0
-    n, width = len(tokens), 1
-    order = stable_order(tokens)
-    fresh = np.r_[True, tokens[order[1:]] != tokens[order[:-1]]]
-    while True:
-        part, looked = _regular(place[order], fresh, tolerance, pairs)
-        parts.append(part)
-        tested += looked
-        if width == WIDEST or n <= 2 * width or bool(fresh.all()):
-            return _joined(parts), tested
-        rank = np.empty(n, dtype=np.int64)
-        rank[order] = np.cumsum(fresh)
-        # By the second half the windows are in order already, only moved: one sort by the first half is left.
-        moved = order[order >= width] - width
-        moved = moved[moved <= n - 2 * width]
-        order = moved[stable_order(rank[moved])]
-        first, second = rank[order], rank[order + width]
-        fresh = np.r_[True, (first[1:] != first[:-1]) | (second[1:] != second[:-1])]
-        width *= 2
+    tested, used = 0, 0
+    position = np.empty(WIDEST.bit_length() * len(tokens), np.int64)  # untouched memory costs nothing
+    least, most = (2, 3) if pairs else (3, len(tokens))
+    for one in windows(tokens, WIDEST):
+        found = distances(one, place, least, most, tolerance, position[used:])
+        keep = (2 * found.regular >= np.maximum(found.count - 1, 1 if pairs else 3)) & (found.period > 1)
+        columns = (found.start + used, found.count, found.period, found.regular, found.deviation)
+        parts.append(_Returns(position, *(column[keep] for column in columns)))
+        tested, used = tested + len(found.count), used + len(one.order)
+    return _joined(position, parts), tested
 
 
-def _regular(position: Ints, fresh: Bools, tolerance: float, pairs: bool) -> tuple[_Returns, int]:
-    """Keeps the classes of which half the returns or more come at the median distance."""
-    start = np.flatnonzero(fresh)
-    count = np.diff(np.r_[start, len(position)])
-    repeated = (count == 2) | (count == 3) if pairs else count >= 3
-    start, count = start[repeated], count[repeated]
-    tested, gaps = len(start), count - 1
-    owner = np.repeat(np.arange(tested, dtype=np.int64), gaps)
-    at = ragged(start, gaps)
-    gap = position[at + 1] - position[at]
-    bits = int(gap.max(initial=1)).bit_length()
-    gap = np.sort((owner << bits) | gap) & ((1 << bits) - 1)
-    begin = np.cumsum(gaps) - gaps
-    period = gap[begin + (gaps - 1) // 2]
-    miss = np.abs(gap - np.repeat(period, gaps))
-    hit = miss <= np.repeat((tolerance * period).astype(np.int64), gaps)
-    regular, deviation = _sums(hit.astype(np.int64), begin), _sums(miss * hit, begin)
-    keep = (2 * regular >= np.maximum(gaps, 1 if pairs else 3)) & (period > 1)
-    return _Returns(position, start[keep], count[keep], period[keep], regular[keep], deviation[keep]), tested
-
-
-def _sums(values: Ints, begin: Ints) -> Ints:
-    """The sum of each slice, given where they begin."""
-    return np.add.reduceat(values, begin) if len(begin) else begin
-
-
-def _joined(parts: list[_Returns]) -> _Returns:
+def _joined(position: Ints, parts: list[_Returns]) -> _Returns:
     """Puts the classes of all window widths into one list."""
-    offset = np.cumsum([0] + [len(part.position) for part in parts])
-    return _Returns(
-        np.concatenate([part.position for part in parts]),
-        np.concatenate([part.start + at for part, at in zip(parts, offset, strict=False)]),
-        np.concatenate([part.count for part in parts]),
-        np.concatenate([part.period for part in parts]),
-        np.concatenate([part.regular for part in parts]),
-        np.concatenate([part.deviation for part in parts]),
-    )
+    names = ("start", "count", "period", "regular", "deviation")
+    return _Returns(position, *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _heaviest(period: Ints, weight: Ints, width: float) -> tuple[int, int]:

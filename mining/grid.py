@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .cadence import Cadence
+from .lookup import until
 from .sorting import Ints, stable_order
 
 __all__ = ["Grid", "bounds", "grid"]
@@ -50,7 +51,7 @@ def grid(cadence: Cadence) -> Grid:
     vote = position - column
     order = stable_order(vote)
     position, column, vote = position[order], column[order], vote[order]
-    crowd = np.searchsorted(vote, vote + width, side="right") - np.searchsorted(vote, vote - width, side="left")
+    crowd = until(vote, vote + width, including=True) - until(vote, vote - width)
     dense = crowd >= QUORUM * np.median(crowd)
     position, column, vote = position[dense], column[dense], vote[dense]
     group, middle = _groups(vote, period, width)
@@ -109,7 +110,7 @@ def _groups(vote: Ints, period: int, width: int) -> tuple[Ints, Ints]:
         if not lose.any():
             break
         middle, size = middle[~lose], size[~lose]
-    after = np.minimum(np.searchsorted(middle, vote), len(middle) - 1)
+    after = np.minimum(until(middle, vote), len(middle) - 1)
     before = np.maximum(after - 1, 0)
     return np.where(np.abs(middle[before] - vote) < np.abs(middle[after] - vote), before, after), middle
 

@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..store.trace import Trace
+from .columns import MISSING, numbers, words
 from .extent import UNKNOWN
-from .order import MISSING
+from .lookup import until
 from .sequence import Sequence
+from .sorting import lexical_order
 
 __all__ = ["Calls", "host_calls"]
 
 Ints = npt.NDArray[np.int64]
-
-SQL = "select process, thread, start_ns, end_ns from api where flaw is null"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,7 @@ class Calls:
 
         An operation that has the same call as the one before it, as those of a graph have, gets 0.
         """
-        launch = sequence.rows["launch_ns"].fill_null(MISSING).to_numpy()
-        thread = sequence.rows["launch_thread"].fill_null(MISSING).to_numpy()
+        launch, thread = (sequence.rows[name].to_numpy() for name in ("launch_ns", "launch_thread"))
         found = np.full(len(launch), UNKNOWN, np.int64)
         own = slice(*np.searchsorted(self.process, [sequence.process, sequence.process + 1]).tolist())
         known = (launch != MISSING) & (thread != MISSING)
@@ -42,7 +41,7 @@ class Calls:
             if not len(start):
                 continue
             index = np.flatnonzero(known & (thread == number))
-            at = np.minimum(np.searchsorted(start, launch[index]), len(start) - 1)
+            at = np.minimum(until(start, launch[index]), len(start) - 1)
             found[index] = np.where(start[at] == launch[index], length[at], UNKNOWN)
         again = (launch[1:] == launch[:-1]) & (thread[1:] == thread[:-1]) & (found[1:] != UNKNOWN)
         found[1:][again] = 0
@@ -50,12 +49,11 @@ class Calls:
 
 
 def host_calls(trace: Trace) -> Calls | None:
-    """The runtime and driver calls of a trace; None where they were not collected. Linear where they are in order."""
+    """The runtime and driver calls of a trace; None where they were not collected. Cost: a sort."""
     if not trace.has("api"):
         return None
-    rows = trace.sql(SQL)
-    process, thread, start, end = (
-        rows[name].fill_null(MISSING).to_numpy() for name in ("process", "thread", "start_ns", "end_ns")
-    )
-    order = np.lexsort((start, thread, process))
-    return Calls(process[order], thread[order], start[order], end[order])
+    file = trace.files["api"]
+    trusted = words(file, "flaw").are(None)
+    columns = [column[trusted] for column in numbers(file, ("process", "thread", "start_ns", "end_ns")).values()]
+    order = lexical_order(*columns[:3])
+    return Calls(*(column[order] for column in columns))

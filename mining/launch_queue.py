@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .sorting import Ints, stable_order
+from .lookup import until
+from .sorting import Ints, lexical_order, stable_order
 
 __all__ = ["Ahead", "ahead", "places", "waiting"]
 
@@ -33,7 +34,7 @@ def ahead(launch_ns: Ints, start_ns: Ints, end_ns: Ints, stream: Ints, known: Fl
     for part in np.split(order, np.flatnonzero(np.diff(lane[order])) + 1):
         stream_queue[part] = waiting(launch[part], start[part])
     begun, over = np.sort(start_ns), np.sort(end_ns)
-    running = np.searchsorted(begun, launch, "right") - np.searchsorted(over, launch, "right")
+    running = until(begun, launch, including=True) - until(over, launch, including=True)
     return Ahead(waiting(launch, start), stream_queue, running)
 
 
@@ -42,14 +43,15 @@ def waiting(launch_ns: Ints, start_ns: Ints) -> Ints:
 
     One that starts before its launch, by clocks that disagree, has waited at no moment.
     """
-    launched = np.sort(launch_ns)
-    begun = np.sort(np.maximum(start_ns, launch_ns + 1))  # so at a moment only what was launched before it has begun
-    return np.searchsorted(launched, launch_ns, "left") - np.searchsorted(begun, launch_ns, "right")
+    launched = launch_ns if bool((launch_ns[1:] >= launch_ns[:-1]).all()) else np.sort(launch_ns)
+    begun = np.maximum(start_ns, launch_ns + 1)  # so at a moment only what was launched before it has begun
+    begun.sort()
+    return until(launched, launch_ns) - until(begun, launch_ns, including=True)
 
 
 def places(call: Ints, start_ns: Ints) -> Ints:
     """The place of each operation among those of its call, by start, from 0."""
-    order = np.lexsort((start_ns, call))
+    order = lexical_order(call, start_ns)
     fresh = np.ones(len(order), bool)
     fresh[1:] = np.diff(call[order]) != 0
     at = np.arange(len(order))

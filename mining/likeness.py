@@ -3,8 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from ..store.compiled import jit
 from .cadence import Symbols
-from .sorting import Ints, ragged
+from .sorting import Ints
 
 __all__ = ["best_likeness", "pair_likeness"]
 
@@ -20,22 +21,10 @@ def pair_likeness(symbols: Symbols, first: Ints, stop: Ints, lags: int = 1) -> l
     1 for equal contents, 0 for none in common; an array for lag k is k shorter than the ranges. There are no more
     arrays than pairs of ranges allow.
     """
-    size = stop - first
-    bits = (len(first) + lags).bit_length()
-    owner = np.repeat(np.arange(len(first), dtype=np.int64), size)
-    key = np.sort((symbols[ragged(first, size)].astype(np.int64) << bits) | owner)
-    edge = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-    count, key = np.diff(np.r_[edge, len(key)]), key[edge]
-    mine = key & ((1 << bits) - 1)
-    result: list[Floats] = []
-    for lag in range(1, min(lags, len(first) - 1) + 1):
-        # Keys are sorted and whole, so that the key of the later range is at most `lag` places on.
-        shared = np.zeros(len(first))
-        for step in range(1, lag + 1):
-            both = np.flatnonzero((key[step:] == key[:-step] + lag) & (mine[:-step] + lag < len(first)))
-            shared += np.bincount(mine[both], np.minimum(count[both], count[both + step]), len(first))
-        result.append(2 * shared[:-lag] / np.maximum(size[:-lag] + size[lag:], 1))
-    return result
+    size, lags = stop - first, min(lags, len(first) - 1)
+    kinds = int(symbols[int(first.min(initial=0)) : int(stop.max(initial=0))].max(initial=-1)) + 1
+    shared = _shared(symbols, first, stop, kinds, lags)
+    return [2 * shared[lag, :-lag] / np.maximum(size[:-lag] + size[lag:], 1) for lag in range(1, lags + 1)]
 
 
 def best_likeness(symbols: Symbols, first: Ints, stop: Ints) -> Floats:
@@ -52,3 +41,23 @@ def best_likeness(symbols: Symbols, first: Ints, stop: Ints) -> Floats:
         best[:-lag] = np.maximum(best[:-lag], pair)
         best[lag:] = np.maximum(best[lag:], pair)
     return best
+
+
+@jit()
+def _shared(symbols: Symbols, first: Ints, stop: Ints, kinds: int, lags: int) -> Floats:
+    """For each lag and range the operations it has in common with the one so much later: an operation counts if there
+    have been no more of its symbol in the later range than there are in the earlier one."""
+    shared = np.zeros((lags + 1, len(first)))
+    counts = np.zeros((lags + 1, kinds), np.int32)  # of the last ranges, each in a row that a later one takes over
+    for one in range(len(first)):
+        own = counts[one % (lags + 1)]
+        if one > lags:
+            for at in range(first[one - lags - 1], stop[one - lags - 1]):
+                own[symbols[at]] = 0
+        for at in range(first[one], stop[one]):
+            symbol = symbols[at]
+            own[symbol] += 1
+            for lag in range(1, min(lags, one) + 1):
+                if own[symbol] <= counts[(one - lag) % (lags + 1), symbol]:
+                    shared[lag, one - lag] += 1
+    return shared

@@ -1,11 +1,15 @@
 """From lost stretches of time to a diagnosis: the SQL and the judging that all diagnoses have in common."""
 
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..store.health import BUSY, KERNEL_TIME, LAUNCHES, ORDER, UNRELIABLE
 from ..store.kinds import category_sql
+from ..store.query import run
 from ..store.trace import Trace
+from .columns import state_of
 from .diagnosis import Diagnosis, Place
 from .early import early
 from .levels import STEP
@@ -14,6 +18,7 @@ from .words import count
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 __all__ = ["BUSY", "KERNEL_TIME", "LAUNCHES", "ORDER", "judged", "kinds", "new_ns"]
 
@@ -64,6 +69,12 @@ limit 1
 """
 """SQL: whether a device spends so much time in such segments at all."""
 
+SUMS = """
+select process, device, state, cause, sum(duration_ns)::bigint as duration_ns
+from segment
+group by process, device, state, cause
+"""
+
 
 def kinds() -> str:
     """SQL: the category of each kernel name, as `kind`; names are few, so that judging each is quicker than kernels."""
@@ -75,6 +86,17 @@ def new_ns(order: str) -> str:
     rows = "rows between unbounded preceding and 1 preceding"
     before = f"max(end_ns) over (partition by process, device order by {order} {rows})"
     return f"greatest(0, end_ns - greatest(start_ns, coalesce({before}, start_ns)))"
+
+
+def _sums(trace: Trace) -> "pa.Table":
+    """The segments added up by what conditions on them look at."""
+    file = trace.files["segment"]
+    return _added(trace.id, file, state_of(file))
+
+
+@lru_cache(maxsize=1)  # one diagnosis after the other asks for those of the same trace
+def _added(trace_id: str, file: Path, state: tuple[int, ...]) -> "pa.Table":
+    return run({trace_id: {"segment": file}}, SUMS).to_arrow()
 
 
 def judged(
@@ -101,7 +123,7 @@ def judged(
     import polars as pl
 
     least = thresholds(name)["least_share"]
-    if not len(trace.sql(ENOUGH.format(among=among, least=least))):
+    if not len(run({}, ENOUGH.format(among=among, least=least), beside={"segment": _sums(trace)})):
         return ()
     before = early(trace, warm=not warm)
     tables = {"step": STEP.strip(), "steady": before.steady.strip(), "warm": before.warm, "losses": losses.strip()}

@@ -5,15 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..store.kinds import category_sql
 from ..store.trace import Trace
+from .columns import words
 from .contents import Symbols
 from .folding import SYMBOL, Tree, cover
 from .sorting import Ints, distinct
 from .spans import KEYS, Spans
 
-__all__ = ["Label", "Name", "called", "kernel_names", "labels", "short", "span_names"]
+__all__ = ["Label", "Name", "called", "kernel_names", "labels", "names_of", "short", "span_names"]
 
 LEAST_AGREEMENT = 0.8
 """A loop has the name of spans if the operations in both are this share of those in either; a leaf that of an operator
@@ -45,6 +47,16 @@ class Name:
 def called(of: str = "") -> Mapping[str, str]:
     """SQL: what an operation is called, by its table; `of` goes before the columns, such as `work.`."""
     return {table: name.format(of) for table, name in CALLED.items()}
+
+
+def names_of(trace: Trace, table: str) -> tuple[npt.NDArray[np.integer], list[str]]:
+    """What the operations of a table are called, as `called` says: an index of names for each, and the names."""
+    if table == "fill":
+        return np.zeros(trace.rows[table], np.int32), ["fill"]
+    found = words(trace.files[table], "name" if table == "kernel" else "kind")
+    if table == "kernel":
+        return found.code, ["(no name)" if text is None else text for text in found.texts]
+    return found.code, ["copy" if text is None else f"copy {text}" for text in found.texts]
 
 
 def labels(trace: Trace) -> Mapping[int, Label]:

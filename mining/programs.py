@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from ..store.query import run
 from ..store.trace import Trace
+from .columns import numbers, state_of
 from .contents import Symbols, Texts
 from .sorting import Ints
 from .variants import types_of
@@ -76,23 +80,34 @@ order by iteration.sequence, level.count * level.period desc, level.level, itera
 def programs(trace: Trace) -> list[Program]:
     """The programs of a trace's sequences that have iterations, in order; types are numbered through all of them.
 
-    Where two iteration levels of a sequence overlap, the one that covers fewer operations is left out.
+    Where two iteration levels of a sequence overlap, the one that covers fewer operations is left out. The arrays are
+    not to be changed.
     """
-    rows = trace.sql(ITERATIONS)
-    members = trace.arrow("member", ["sequence", "symbol", "start_ns", "end_ns"])
-    columns = {name: members[name].to_numpy() for name in members.column_names}
+    files = tuple((name, trace.files[name]) for name in ("iteration", "level", "member"))
+    return list(_programs(trace.id, files, tuple(state_of(file) for _, file in files)))
+
+
+@lru_cache(maxsize=1)  # one analysis after the other asks for those of the same trace
+def _programs(
+    trace_id: str, files: tuple[tuple[str, Path], ...], state: tuple[tuple[int, ...], ...]
+) -> tuple[Program, ...]:
+    """The programs from those files in that state."""
+    tables = dict(files)
+    rows = run({trace_id: tables}, ITERATIONS)
+    columns = numbers(tables["member"], ("sequence", "symbol", "start_ns", "end_ns"))
     found: list[Program] = []
     types = 0
     for part in rows.partition_by("sequence", maintain_order=True):
         number = int(part["sequence"][0])
         begin, stop = np.searchsorted(columns["sequence"], [number, number + 1])
-        symbols, start_ns, end_ns = (columns[name][begin:stop] for name in ("symbol", "start_ns", "end_ns"))
+        start_ns, end_ns = (columns[name][begin:stop] for name in ("start_ns", "end_ns"))
+        symbols = columns["symbol"][begin:stop].astype(np.int32)
         kept = _apart(
             [piece.drop("sequence", "process").to_numpy() for piece in part.partition_by("level", maintain_order=True)]
         )
         found.append(_program(number, int(part["process"][0]), symbols, start_ns, end_ns, kept, types))
         types += len(found[-1].contents)
-    return found
+    return tuple(found)
 
 
 def _apart(levels: list[Ints]) -> Ints:

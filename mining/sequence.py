@@ -5,25 +5,27 @@ fact that it is one; and the stream. Ordinals count the operations of a sequence
 """
 
 from collections.abc import Sequence as Several
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..store.columns import NO_START
+from ..store.compiled import jit
 from ..store.errors import Error
-from ..store.query import run
 from ..store.trace import Trace
-from .order import MISSING, merge_order
+from .columns import MISSING, Words, numbers, state_of, words
+from .order import merge_order
+from .sorting import Ints, lexical_order
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENCODINGS", "OPERATIONS", "SYMBOLS", "Sequence", "sequences"]
-
-Ints = npt.NDArray[np.int64]
+__all__ = ["ENCODINGS", "OPERATIONS", "SYMBOLS", "Sequence", "numbered", "sequences"]
 
 ENCODINGS = ("name", "grid", "block", "stream")
 """What equal operations have in common, each with all before it; docs/encoding.md says what each is good for."""
@@ -33,18 +35,17 @@ SYMBOLS = "stream"
 GRID, BLOCK = ("grid_x", "grid_y", "grid_z"), ("block_x", "block_y", "block_z")
 SHAPE = {"name": (), "grid": GRID, "block": (*GRID, *BLOCK), "stream": (*GRID, *BLOCK)}
 """The columns of a kernel that its symbol tells apart, by encoding."""
-KERNEL = 2
-"""The rank of kernels among operations that are alike in all times."""
-NONE = ", ".join(f"null::integer as {name}" for name in (*GRID, *BLOCK))
-OPERATIONS = {
-    "kernel": f"'kernel' as kind, {KERNEL} as rank, name, {', '.join((*GRID, *BLOCK))}",
-    "copy": f"'copy' as kind, 0 as rank, kind as name, {NONE}",
-    "fill": f"'fill' as kind, 1 as rank, null::varchar as name, {NONE}",
-}
-"""The tables of device work, and what of them makes symbols, as SQL."""
-COLUMNS = "process, device, stream, start_ns, end_ns, launch, launch_ns, launch_thread, graph_node"
-KEPT = ("process", "device", "stream", "start_ns", "end_ns", "launch", "launch_ns", "launch_thread", "kind", "row")
+OPERATIONS = ("kernel", "copy", "fill")
+"""The tables of device work."""
+RANK = {"copy": 0, "fill": 1, "kernel": 2}
+"""The order of operations that are alike in all times."""
+NAMES = {"kernel": "name", "copy": "kind"}
+"""The column that names an operation, in the tables that have one."""
+COLUMNS = ("process", "device", "stream", "start_ns", "end_ns", "launch_ns", "launch_thread", "launch", "graph_node")
+PLACE, KEPT = COLUMNS[:3], COLUMNS[2:7]
 WIDEST = 1 << 62
+NARROW = 4
+"""Values in a range of no more than so many times their number are numbered by a table of that range."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Sequence:
     `stream` is None where the streams of the device are merged in launch order; `launch_ns` is None where they are not,
     and where only the order of the launches is known.
     `labels[symbols[i]]` names operation i for a reader, `keys[symbols[i]]` is its symbol as text, which is the same in
-    every trace. `rows` holds the operations themselves, in order: `row` counts those of the table `kind` from 1.
+    every trace. `rows` holds the operations themselves, in order: `row` counts those of the table `kind` from 1, and
+    `launch_ns` and `launch_thread` are `MISSING` where they are not known.
     """
 
     number: int
@@ -82,101 +84,126 @@ def sequences(trace: Trace, *, symbols: str = SYMBOLS) -> list[Sequence]:
     if symbols not in ENCODINGS:
         raise Error(f"there are no symbols by {symbols}", f"there are: {', '.join(ENCODINGS)}")
     files = tuple((name, trace.files[name]) for name in OPERATIONS if trace.has(name))
-    state = tuple(_state(path) for _, path in files)
-    return list(_read(trace.id, files, state, symbols)) if files else []
-
-
-def _state(path: Path) -> tuple[int, ...]:
-    """What is different when a file is another one: an archive never changes one, but may put one in its place."""
-    if not path.is_file():
-        return ()
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    state = tuple(state_of(path) for _, path in files)
+    return list(_read(files, state, symbols)) if files else []
 
 
 @lru_cache(maxsize=1)  # one analysis after the other asks for those of the same trace
 def _read(
-    trace_id: str, files: tuple[tuple[str, Path], ...], state: tuple[tuple[int, ...], ...], encoding: str
+    files: tuple[tuple[str, Path], ...], state: tuple[tuple[int, ...], ...], encoding: str
 ) -> tuple[Sequence, ...]:
     """The sequences from those files in that state."""
-    query = " union all ".join(
-        f"select {COLUMNS}, {OPERATIONS[name]}, row from (select *, row_number() over () as row from {name}) "
-        "where flaw is distinct from 'no start'"
-        for name, _ in files
+    parts = [part for name, path in files if len((part := _work(name, path, SHAPE[encoding])).row)]
+    return tuple(_sequences(_joined(parts), encoding == "stream")) if parts else ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Operations as their files have them: columns, rank, row in the table, and what each is, apart from its stream.
+
+    `what` numbers what there is, and `shown` tells its kind, name and shape.
+    """
+
+    columns: dict[str, Ints]
+    rank: Ints
+    row: Ints
+    what: Ints
+    shown: list[tuple[str | int | None, ...]]
+
+
+def _work(name: str, path: Path, shape: tuple[str, ...]) -> _Work:
+    """The operations of a table whose start is known."""
+    own = shape if name == "kernel" else ()
+    columns, row = numbers(path, (*COLUMNS, *own)), np.flatnonzero(~words(path, "flaw").are(NO_START))
+    called = words(path, NAMES[name]) if name in NAMES else Words(np.zeros(len(columns["process"]), np.int32), [None])
+    code = called.code
+    if len(row) < len(code):
+        columns, code = {one: column[row] for one, column in columns.items()}, code[row]
+    if not len(row):
+        return _Work(columns, row, row, row, [])
+    what, first = numbered([code, *(columns[one] for one in own)])
+    forms = [columns.pop(one)[first].tolist() for one in own] or [[MISSING] * len(first) for _ in shape]
+    shown = [
+        (name, called.texts[one], *(None if number == MISSING else number for number in form))
+        for one, *form in zip(code[first].tolist(), *forms, strict=True)
+    ]
+    return _Work(columns, np.full(len(row), RANK[name]), row + 1, what, shown)
+
+
+def _joined(parts: list[_Work]) -> _Work:
+    """The operations of several tables, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    before = accumulate((len(part.shown) for part in parts), initial=0)
+    return _Work(
+        {name: np.concatenate([part.columns[name] for part in parts]) for name in COLUMNS},
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.row for part in parts]),
+        np.concatenate([part.what + more for part, more in zip(parts, before, strict=False)]),
+        [one for part in parts for one in part.shown],
     )
-    work = run({trace_id: dict(files)}, query)
-    return tuple(_sequences(work, encoding)) if len(work) else ()
 
 
-def _sequences(work: "pl.DataFrame", encoding: str) -> list[Sequence]:
-    columns = ("process", "device", "stream", "start_ns", "end_ns", "rank", "row")
-    process, device, stream, start, end, rank, row = (work[name].cast(int).to_numpy() for name in columns)
-    order = np.lexsort((row, rank, stream, end, start, device, process))
-    symbol, labels, keys = _symbols(work, encoding, order)
-    timed = work["launch_ns"].null_count() < len(work)
-    launch = work["launch_ns" if timed else "launch"].cast(int).fill_null(MISSING).to_numpy()
-    node = work["graph_node"].fill_null(0).to_numpy()
-    place = process[order], device[order]
-    cuts = np.flatnonzero((place[0][1:] != place[0][:-1]) | (place[1][1:] != place[1][:-1])) + 1
-    kept = work.select(KEPT)
+def _sequences(work: _Work, by_stream: bool) -> list[Sequence]:
+    columns = work.columns
+    process, device, stream, start, end = (columns[name] for name in COLUMNS[:5])
+    order = lexical_order(process, device, start, end, stream, work.rank, work.row)
+    symbol, labels, keys = _symbols(work, order, by_stream)
+    timed = bool((columns["launch_ns"] != MISSING).any())
+    launch, node = columns["launch_ns" if timed else "launch"], columns["graph_node"]
+    node = np.where(node == MISSING, 0, node)
+    cuts = np.flatnonzero(_changes(process[order]) | _changes(device[order])) + 1
     found: list[Sequence] = []
     for part in np.split(order, cuts):
         for ordered in merge_order(launch[part], start[part], stream[part], node[part]).sequences:
             index = part[ordered.index]
-            merged = ordered.launch_ns is not None
-            if not merged:
-                index = index[rank[index] == KERNEL]
+            if ordered.launch_ns is None:
+                index = index[work.rank[index] == RANK["kernel"]]
             if len(index):
-                rows = _rows(kept, index, symbol[index])
-                times = start[index], end[index], ordered.launch_ns if timed else None
-                found.append(_sequence(len(found), symbol[index], times, labels, rows, keys, merged=merged))
+                one = _sequence(len(found), work, index, ordered.launch_ns, symbol[index], labels, keys)
+                found.append(one if timed else replace(one, launch_ns=None))
     return found
+
+
+def _changes(values: Ints) -> npt.NDArray[np.bool_]:
+    return values[1:] != values[:-1]
 
 
 def _sequence(
     number: int,
+    work: _Work,
+    index: Ints,
+    launch_ns: Ints | None,
     symbols: npt.NDArray[np.int32],
-    times: tuple[Ints, Ints, Ints | None],
     labels: list[str],
-    rows: "pl.DataFrame",
     keys: list[str],
-    *,
-    merged: bool,
 ) -> Sequence:
-    one_stream = not merged and rows["stream"].n_unique() == 1
-    process, device, stream = (int(rows[name][0]) for name in ("process", "device", "stream"))
-    return Sequence(number, process, device, stream if one_stream else None, symbols, *times, labels, rows, keys)
-
-
-def _rows(work: "pl.DataFrame", index: Ints, symbols: npt.NDArray[np.int32]) -> "pl.DataFrame":
-    """Those of the operations, in that order, with their symbols."""
+    """The sequence of those operations, in that order."""
     import polars as pl
 
-    rows = work if _in_place(index, len(work)) else work[index]
-    return rows.with_columns(pl.Series("symbol", symbols))
+    process, device, stream = (int(work.columns[name][index[0]]) for name in PLACE)
+    columns = {"process": np.full(len(index), process), "device": np.full(len(index), device)}
+    columns |= {name: work.columns[name][index] for name in KEPT}
+    kinds = pl.Series(work.rank[index].astype(np.uint8)).cat.to(pl.Enum(list(RANK)))
+    rows = pl.DataFrame({**columns, "kind": kinds, "row": work.row[index], "symbol": symbols})
+    one_stream = launch_ns is None and not _changes(columns["stream"]).any()
+    start, end = columns["start_ns"], columns["end_ns"]
+    return Sequence(
+        number, process, device, stream if one_stream else None, symbols, start, end, launch_ns, labels, rows, keys
+    )
 
 
-def _in_place(index: Ints, count: int) -> bool:
-    return len(index) == count and bool((index[1:] > index[:-1]).all())
-
-
-def _symbols(work: "pl.DataFrame", encoding: str, order: Ints) -> tuple[npt.NDArray[np.int32], list[str], list[str]]:
+def _symbols(work: _Work, order: Ints, by_stream: bool) -> tuple[npt.NDArray[np.int32], list[str], list[str]]:
     """The symbol of each operation, numbered by first appearance in that order; what names each, and its key."""
-    import polars as pl
-
-    names = work["name"].cast(pl.Categorical).to_physical().cast(pl.Int64)
-    columns = [names.fill_null(-1).to_numpy(), work["rank"].to_numpy()]
-    columns += [work[name].fill_null(-1).to_numpy() for name in SHAPE[encoding]]
     # Streams are told apart by place among the streams of their device, so that ranks have the same symbols.
-    lanes = _lanes(work) if encoding == "stream" else None
-    columns += [] if lanes is None else [lanes]
-    number, _ = _numbered(columns)
-    again, first = _numbered([number[order]])
+    lanes = _lanes(work) if by_stream else None
+    number, _ = numbered([work.what] if lanes is None else [work.what, lanes])
+    again, first = numbered([number[order]])
     symbol = np.empty(len(order), np.int32)
     symbol[order] = again
     firsts = order[first]
-    shown = work.select("kind", "name", *SHAPE[encoding])[firsts].rows()
-    labels = [_label(kind, name) for kind, name, *_ in shown]
+    shown = [work.shown[what] for what in work.what[firsts].tolist()]
+    labels = [_label(str(kind), None if name is None else str(name)) for kind, name, *_ in shown]
     keys = ["/".join("" if part is None else str(part) for part in row) for row in shown]
     if lanes is not None:
         keys = [f"{lane}/{key}" for lane, key in zip(lanes[firsts].tolist(), keys, strict=True)]
@@ -189,13 +216,13 @@ def _label(kind: str, name: str | None) -> str:
     return kind if name is None else f"{kind} {name}"
 
 
-def _lanes(work: "pl.DataFrame") -> Ints:
+def _lanes(work: _Work) -> Ints:
     """The place of each operation's stream among the streams of its device."""
-    columns = [work[name].to_numpy() for name in ("process", "device", "stream")]
-    number, first = _numbered(columns)
+    columns = [work.columns[name] for name in PLACE]
+    number, first = numbered(columns)
     process, device, stream = (column[first] for column in columns)
     order = np.lexsort((stream, device, process))
-    fresh = (process[order][1:] != process[order][:-1]) | (device[order][1:] != device[order][:-1])
+    fresh = _changes(process[order]) | _changes(device[order])
     at = np.arange(len(order))
     begin = np.maximum.accumulate(np.where(np.r_[True, fresh], at, 0))
     lane = np.empty(len(order), np.int64)
@@ -203,7 +230,7 @@ def _lanes(work: "pl.DataFrame") -> Ints:
     return lane[number]
 
 
-def _numbered(columns: Several[npt.NDArray[np.integer]]) -> tuple[npt.NDArray[np.int32], Ints]:
+def numbered(columns: Several[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
     """Numbers the different rows of some columns by first appearance, and where each appears first.
 
     Columns are packed into one integer as far as it holds them; then what is there so far is numbered.
@@ -212,22 +239,42 @@ def _numbered(columns: Several[npt.NDArray[np.integer]]) -> tuple[npt.NDArray[np
     for column in columns:
         low, high = int(column.min()), int(column.max())
         if size * (high - low + 1) >= WIDEST:
-            key, size = _encoded(key)
+            key, first = _encoded(key)
+            size = len(first)
         if size * (high - low + 1) >= WIDEST:
-            column, count = _encoded(column.astype(np.int64))
-            low, high = 0, count - 1
+            column, first = _encoded(column.astype(np.int64))
+            low, high = 0, len(first) - 1
         if high > low:
             key = key * (high - low + 1) + (column.astype(np.int64, copy=False) - low)  # in 32 bits it can overflow
             size *= high - low + 1
-    number, count = _encoded(key)
-    first = np.empty(count, np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]  # of several the last assignment stays: the first appearance
-    return number.astype(np.int32), first
+    return _encoded(key)
 
 
-def _encoded(values: Ints) -> tuple[Ints, int]:
-    """The values numbered by first appearance, and how many there are."""
+def _encoded(values: Ints) -> tuple[Ints, Ints]:
+    """The values numbered by first appearance, and where each appears first."""
     import pyarrow as pa
 
+    low = int(values.min())
+    width = int(values.max()) - low + 1
+    if width <= NARROW * len(values):
+        return _looked_up(values, low, width)
     found = pa.array(values).dictionary_encode()
-    return found.indices.to_numpy().astype(np.int64), len(found.dictionary)
+    number = found.indices.to_numpy().astype(np.int64)
+    first = np.empty(len(found.dictionary), np.int64)
+    first[number[::-1]] = np.arange(len(number))[::-1]  # of several the last assignment stays: the first appearance
+    return number, first
+
+
+@jit()
+def _looked_up(values: Ints, low: int, width: int) -> tuple[Ints, Ints]:
+    """The same by a table of all values there may be."""
+    known, number, first = np.full(width, -1), np.empty(len(values), np.int64), np.empty(width, np.int64)
+    count = 0
+    for at in range(len(values)):
+        value = values[at] - low
+        if known[value] < 0:
+            known[value] = count
+            first[count] = at
+            count += 1
+        number[at] = known[value]
+    return number, first[:count].copy()

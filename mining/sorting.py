@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ints", "distinct", "ragged", "stable_order"]
+__all__ = ["Ints", "distinct", "lexical_order", "ragged", "stable_order"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -18,8 +18,44 @@ def stable_order(values: Ints) -> Ints:
     bits = len(values).bit_length()
     if (int(values.max()) - low).bit_length() + bits > KEY_BITS:
         return np.argsort(values, kind="stable")
-    key = np.sort(((values - low) << bits) | np.arange(len(values), dtype=np.int64))
-    return key & ((1 << bits) - 1)
+    key = values - low
+    key <<= bits  # in place: fresh memory costs more than the arithmetic
+    key |= np.arange(len(values), dtype=np.int64)
+    key.sort()
+    key &= (1 << bits) - 1
+    return key
+
+
+def lexical_order(*keys: npt.NDArray[np.integer]) -> Ints:
+    """The indices that sort by the first key, equal ones by the next, and so on; wholly equal ones as they are.
+
+    What one number holds of the keys is sorted packed; those that are alike so far, few if it holds most, by the rest.
+    """
+    bits, used, whole = len(keys[0]).bit_length(), 0, 0
+    packed = np.zeros(len(keys[0]), np.int64)
+    if len(packed) == 0:
+        return packed
+    for key in keys:
+        low, high = int(key.min()), int(key.max())
+        width = (high - low).bit_length()
+        if used + width + bits > KEY_BITS:
+            break
+        if width:
+            packed <<= width
+            packed += key
+            packed -= low
+        used, whole = used + width, whole + 1
+    packed <<= bits
+    packed |= np.arange(len(packed), dtype=np.int64)
+    packed.sort()
+    order = packed & ((1 << bits) - 1)
+    if whole < len(keys):
+        group = packed >> bits
+        same = group[1:] == group[:-1]
+        tied = np.flatnonzero(np.r_[False, same] | np.r_[same, False])
+        some = order[tied]
+        order[tied] = some[np.lexsort([*(key[some] for key in keys[whole:][::-1]), group[tied]])]
+    return order
 
 
 def ragged(start: Ints, count: Ints) -> Ints:

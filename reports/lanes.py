@@ -1,10 +1,17 @@
 """The timeline of a trace: its device operations on a lane for each stream, and what else the trace says there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from ..mining.columns import numbers, words
 from ..mining.finding import Finding
-from ..mining.naming import called
+from ..mining.naming import called, names_of
+from ..mining.sorting import Ints, lexical_order
+from ..store.columns import NO_START
 from ..store.trace import Trace
 from .overlays import curves, overlays
 from .report import Lane, Timeline
@@ -16,16 +23,9 @@ __all__ = ["timeline"]
 
 MOST_SLOW = 3
 
-ROWS = """
-with work as (
-{work}
-),
-named as (select name, row_number() over (order by name) - 1 as number from (select distinct name from work))
-select process, device, stream, start_ns, end_ns - start_ns as duration_ns, number::uinteger as number
-from work
-join named using (name)
-order by process, device, stream, start_ns, end_ns, number
-"""
+COLUMNS = ("process", "device", "stream", "start_ns", "end_ns")
+PLACE = COLUMNS[:3]
+
 BUSY = """
 select process, device, stream, count(*) as operations,
     sum(greatest(end_ns - greatest(start_ns, coalesce(before_ns, start_ns)), 0))::bigint as busy_ns
@@ -52,36 +52,63 @@ def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
         f"from {table}\nwhere flaw is distinct from 'no start'"
         for table, name in there.items()
     )
-    rows = trace.sql(ROWS.format(work=work))
-    names = trace.sql(f"select distinct name from (\n{work}\n) order by name")["name"].to_list()
-    first = int(rows["start_ns"].min())  # pyright: ignore[reportArgumentType] - a column of whole numbers, not empty
-    last = int((rows["start_ns"] + rows["duration_ns"]).max())  # pyright: ignore[reportArgumentType] - the same
+    rows, names = _operations(trace, there)
+    first, last = int(rows["start_ns"].min()), int(rows["end_ns"].max())
     margin = (last - first) // 10
     shown = overlays(trace, ask, first - margin, last + margin)
     return Timeline(
         title="Device operations by stream",
         base_ns=min([first, *(overlay.spans[0][0] for overlay in shown)]),
         names=names,
-        lanes=[_lane(part, work) for part in rows.partition_by("process", "device", "stream", maintain_order=True)],
+        lanes=list(_lanes(rows, work)),
         sql=f"{work}\norder by process, device, stream, start_ns, end_ns, name",
         overlays=shown,
-        left_out=sum(trace.rows[name] for name in there) - len(rows),
+        left_out=sum(trace.rows[name] for name in there) - len(rows["name"]),
         curves=curves(trace, first - margin, last + margin),
         wanted=_wanted(ask("iteration_times").rows),
         busy_sql=BUSY.format(work=work).strip(),
     )
 
 
-def _lane(rows: "pl.DataFrame", work: str) -> Lane:
-    place = rows.select("process", "device", "stream").row(0, named=True)
-    where = " and ".join(f"{key} = {value}" for key, value in place.items())
-    return Lane(
-        label=" ".join(f"{key} {value}" for key, value in place.items()),
-        start_ns=rows["start_ns"].to_numpy(),
-        duration_ns=rows["duration_ns"].to_numpy(),
-        name=rows["number"].to_numpy(),
-        sql=f"select *\nfrom (\n{work}\n)\nwhere {where}",
-    )
+def _operations(trace: Trace, tables: Iterable[str]) -> tuple[dict[str, Ints], list[str]]:
+    """The operations with a known start, by stream, start, end and name: an index of the names, which are in order."""
+    parts: list[tuple[dict[str, Ints], npt.NDArray[np.integer], list[str]]] = []
+    for table in tables:
+        columns, (code, texts) = numbers(trace.files[table], COLUMNS), names_of(trace, table)
+        lost = words(trace.files[table], "flaw").are(NO_START)
+        if lost.any():
+            columns, code = {name: column[~lost] for name, column in columns.items()}, code[~lost]
+        parts.append((columns, code, texts))
+    names = sorted({texts[one] for _, code, texts in parts for one in np.flatnonzero(np.bincount(code)).tolist()})
+    number = {name: at for at, name in enumerate(names)}
+    for columns, code, texts in parts:
+        columns["name"] = np.array([number.get(text, 0) for text in texts])[code]
+    rows = parts[0][0]
+    if len(parts) > 1:
+        rows = {name: np.concatenate([columns[name] for columns, _, _ in parts]) for name in rows}
+    order = lexical_order(*rows.values())
+    if bool((order[1:] > order[:-1]).all()):  # as a single table is stored
+        return rows, names
+    return {name: column[order] for name, column in rows.items()}, names
+
+
+def _lanes(rows: dict[str, Ints], work: str) -> Iterator[Lane]:
+    """A lane for each stream."""
+    fresh = np.zeros(len(rows["name"]) + 1, bool)
+    fresh[0] = fresh[-1] = True
+    for name in PLACE:
+        fresh[1:-1] |= rows[name][1:] != rows[name][:-1]
+    for begin, stop in pairwise(np.flatnonzero(fresh).tolist()):
+        place = {name: int(rows[name][begin]) for name in PLACE}
+        where = " and ".join(f"{key} = {value}" for key, value in place.items())
+        start, end = rows["start_ns"][begin:stop], rows["end_ns"][begin:stop]
+        yield Lane(
+            label=" ".join(f"{key} {value}" for key, value in place.items()),
+            start_ns=start,
+            duration_ns=end - start,
+            name=rows["name"][begin:stop],
+            sql=f"select *\nfrom (\n{work}\n)\nwhere {where}",
+        )
 
 
 def _wanted(rows: "pl.DataFrame") -> tuple[tuple[int, int, str], ...]:

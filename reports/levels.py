@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..mining.sorting import lexical_order
+
 __all__ = ["FACTOR", "FULL", "Grid", "Levels", "Times", "covered", "grid_of", "levels"]
 
 FACTOR = 4
@@ -86,15 +88,18 @@ def _pieces(start: Times, duration: Times, name: Times, grid: Grid) -> tuple[Tim
 
 def _added(bins: Times, names: Times, time: Times) -> tuple[Times, Times, Times]:
     """The time of each bin and name, added up; by bin, then name."""
-    order = np.lexsort((names, bins))
+    order = lexical_order(bins, names)
     bins, names, time = bins[order], names[order], time[order]
     new = np.flatnonzero(np.diff(bins, prepend=-1) | np.diff(names, prepend=-1))
     return bins[new], names[new], np.add.reduceat(time, new) if new.size else time
 
 
 def _most(bins: Times, names: Times, time: Times, size: int) -> Times:
-    """The name with most time in each bin plus one; of equals the first."""
-    order = np.lexsort((-names, time, bins))
+    """The name with most time in each bin plus one; of equals the first. They are by bin, then name."""
     most = np.zeros(size, dtype=np.int64)
-    most[bins[order]] = names[order] + 1  # of several the last one stays
+    if bins.size:
+        begin = np.flatnonzero(np.diff(bins, prepend=-1))
+        longest = np.repeat(np.maximum.reduceat(time, begin), np.diff(begin, append=bins.size))
+        first = np.flatnonzero(time == longest)[::-1]  # of several the last one stays
+        most[bins[first]] = names[first] + 1
     return most

@@ -126,8 +126,14 @@ def put_sources(connection: "duckdb.DuckDBPyConnection", sources: SourceRows) ->
     connection.unregister("_source")
 
 
-def run(traces: TraceFiles, query: str, *, sources: SourceRows | None = None) -> "pl.DataFrame":
-    """Runs one statement and returns its rows; `sources`: see `connect`.
+def run(
+    traces: TraceFiles,
+    query: str,
+    *,
+    sources: SourceRows | None = None,
+    beside: "Mapping[str, pa.Table] | None" = None,
+) -> "pl.DataFrame":
+    """Runs one statement and returns its rows; `sources`: see `connect`. `beside`: tables in memory, by name.
 
     Raises `NotCollected` for a table no trace has, `Error` for bad SQL.
     """
@@ -136,11 +142,11 @@ def run(traces: TraceFiles, query: str, *, sources: SourceRows | None = None) ->
     try:
         with damage_told("sql"):
             try:
-                return _answer(traces, query, sources)
+                return _answer(traces, query, sources, beside or {})
             except duckdb.InvalidInputException as error:
                 if "schema mismatch" not in str(error):
                     raise
-                return _answer(traces, query, sources, mixed=True)
+                return _answer(traces, query, sources, beside or {}, mixed=True)
     except duckdb.CatalogException as error:
         raise _missing_table(error, traces) from error
     except duckdb.Error as error:
@@ -163,11 +169,20 @@ def damage_told(what: str) -> Generator[None]:
         raise
 
 
-def _answer(traces: TraceFiles, query: str, sources: SourceRows | None, *, mixed: bool = False) -> "pl.DataFrame":
+def _answer(
+    traces: TraceFiles,
+    query: str,
+    sources: SourceRows | None,
+    beside: "Mapping[str, pa.Table]",
+    *,
+    mixed: bool = False,
+) -> "pl.DataFrame":
     import polars as pl
 
     with _place(query) as connection:
         _fill(connection, traces, query, sources, mixed=mixed)
+        for name, rows in beside.items():
+            connection.register(name, rows)
         answer: Any = connection.sql(query)  # None for a statement without rows
         return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.kinds import VARIABLE, user_rules
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..kernel_calls import PER_ITERATION, calls
+from ..kernel_calls import PER_ITERATION, calls, of_calls
 from ..words import duration, percent, plural
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def find(trace: Trace) -> Finding:
     `share` is of the summed kernel time, in which kernels that run at the same time count each.
     """
     query = SQL.format(per_iteration=PER_ITERATION, calls=calls(trace)).strip()
-    rows = trace.sql(query)
+    rows = of_calls(trace, SQL.format(per_iteration=PER_ITERATION, calls="{calls}").strip())
     whole = total(rows, "total_ns")
     first = rows.row(0, named=True) if len(rows) else None
     if first is None or not whole:

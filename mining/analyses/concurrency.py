@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..categories import LEAVES, kernel_categories
+from ..columns import words
 from ..concurrency import KINDS, Kinds, StreamUse, concurrency
 from ..lanes import Lanes, lanes_of
 from ..sorting import Ints
@@ -22,9 +23,6 @@ NEEDS = ()
 
 WORK = ("kernel", "copy", "fill")
 PLACE = ["process", "device", "stream"]
-NAMES = "select name, {category} as category from (select distinct name from kernel)"
-OF_CATEGORY = {"communication": 1, "copy": 2, "fill": 2}
-"""The number of a kernel's kind in `concurrency.KINDS` by its category; the others compute."""
 COPY = KINDS.index("copy")
 
 
@@ -102,15 +100,5 @@ def _read(trace: Trace, name: str) -> _Work:
 
 def _kinds(trace: Trace) -> Kinds:
     """The kind of each kernel. Names are few: each is judged once, and they are read as numbers."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    categories = dict(trace.sql(NAMES.format(category=category_sql("name"))).rows())
-    names = pq.ParquetFile(trace.files["kernel"], read_dictionary=["name"]).read(["name"])["name"].unify_dictionaries()
-    pieces = [np.zeros(0, np.int8)]
-    for piece in names.chunks:
-        assert isinstance(piece, pa.DictionaryArray)
-        texts = [*piece.dictionary.to_pylist(), None]  # some may be the name of no kernel
-        kinds = np.array([OF_CATEGORY.get(categories.get(text, ""), 0) for text in texts], np.int8)
-        pieces.append(kinds[piece.indices.fill_null(len(texts) - 1).to_numpy()])
-    return np.concatenate(pieces)
+    categories, names = kernel_categories(trace), words(trace.files["kernel"], "name")
+    return np.array([LEAVES.get(categories.get(text, ""), 0) for text in names.texts], np.int8)[names.code]

@@ -1,6 +1,6 @@
 """Splits the time of each main iteration by what its device does: compute, communication, copy, idle."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..columns import numbers, words
 from ..levels import MAIN
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 VERSION = 1
@@ -24,7 +24,7 @@ from main
 join iteration on iteration.process = main.process and iteration.level = main.level
 order by main.process, iteration.iteration
 """
-SEGMENTS = "select process, device, start_ns, end_ns, state from segment order by process, device, start_ns"
+COLUMNS = ("process", "device", "start_ns", "end_ns")
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,30 +35,27 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 
     if not (trace.has("segment") and trace.has("iteration")):
         return {}
-    devices = trace.sql(SEGMENTS).partition_by("process", "device", as_dict=True)
-    steps = trace.sql(STEPS).partition_by("process", "device", maintain_order=True, as_dict=True)
-    pieces = [part for place, rows in steps.items() if place in devices for part in _parts(rows, devices[place])]
+    segments, states = numbers(trace.files["segment"], COLUMNS), words(trace.files["segment"], "state")
+    pieces: list[pl.DataFrame] = []
+    for (process, device), rows in trace.sql(STEPS).partition_by("process", "device", as_dict=True).items():
+        own = np.flatnonzero((segments["process"] == process) & (segments["device"] == device))
+        begin, end, state = segments["start_ns"][own], segments["end_ns"][own], states.code[own]
+        for number, text in enumerate(states.texts[:-1]):
+            length = np.where(state == number, end - begin, 0)
+            until = [_time_until(begin, length, rows[column].to_numpy()) for column in ("from_ns", "end_ns")]
+            time: Any = until[1] - until[0]
+            part = rows.with_columns(pl.lit(text).alias("state"), pl.Series("time_ns", time))
+            pieces.append(part.filter(part["time_ns"] > 0))
     schema = TABLES["iteration_state"].schema
     found = pl.concat(pieces) if pieces else pl.DataFrame(schema=dict.fromkeys(schema.names, pl.Int64))
     keys = ["process", "device", "iteration", "state"]
     return {"iteration_state": found.sort(keys).select(schema.names).to_arrow().cast(schema)}
 
 
-def _parts(steps: "pl.DataFrame", segments: "pl.DataFrame") -> Iterator["pl.DataFrame"]:
-    """The rows of each state, for iterations of one device and its segments in order."""
-    import polars as pl
-
-    begin, end = segments["start_ns"].to_numpy(), segments["end_ns"].to_numpy()
-    for (state,), _ in segments.group_by(["state"], maintain_order=True):
-        length = np.where((segments["state"] == state).to_numpy(), end - begin, 0)
-        until = [_time_until(begin, length, steps[column].to_numpy()) for column in ("from_ns", "end_ns")]
-        time: Any = until[1] - until[0]
-        rows = steps.with_columns(pl.lit(state).alias("state"), pl.Series("time_ns", time))
-        yield rows.filter(rows["time_ns"] > 0)
-
-
 def _time_until(begin: Ints, length: Ints, moment: Ints) -> Ints:
     """The time in stretches before each moment; those that do not count have no length."""
+    if not len(begin):
+        return np.zeros(len(moment), np.int64)
     before = np.cumsum(length) - length
     at = np.searchsorted(begin, moment, side="right") - 1
     return np.where(at >= 0, before[at] + np.minimum(moment - begin[at], length[at]), 0)

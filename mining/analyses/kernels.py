@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..kernel_calls import PER_ITERATION, calls
+from ..kernel_calls import PER_ITERATION, calls, of_calls
 from ..words import duration, percent, plural
 
 NEEDS = ("iterations",)
@@ -37,7 +37,7 @@ def find(trace: Trace) -> Finding:
     mean over all main iterations, of the calls that start in them; null where there are no iterations.
     """
     query = SQL.format(per_iteration=PER_ITERATION, calls=calls(trace)).strip()
-    rows = trace.sql(query)
+    rows = of_calls(trace, SQL.format(per_iteration=PER_ITERATION, calls="{calls}").strip())
     flawed = trace.sql("select count(*) from kernel where flaw is not null").item()
     note = f"{plural(flawed, 'call')} without trusted times in no sum and no mean: see the trace's notes."
     whole, top = total(rows, "total_ns"), total(rows.head(10), "total_ns")

@@ -1,32 +1,32 @@
 """Measures for every launch how long its operation waits, and what is ahead of it on the device."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...store.columns import NO_START
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..columns import MISSING, numbers, words
 from ..launch_queue import ahead, places
+from ..lookup import until
+from ..sorting import Ints, lexical_order
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 VERSION = 1
 NEEDS = ()
 
-WORK = ("kernel", "copy", "fill")
-COLUMNS = "process, device, stream, start_ns, end_ns, launch, launch_ns, launch_thread"
-CALLS = """
-select process, thread, start_ns, duration_ns
-from api
-where thread is not null and duration_ns is not null
-"""
+KINDS = ("copy", "fill", "kernel")
+COLUMNS = ("process", "device", "stream", "start_ns", "end_ns", "launch", "launch_ns", "launch_thread")
+ORDER = ("process", "device", "launch_ns", "start_ns", "end_ns", "stream", "kind")
 NO_CALL = -1
 
-Ints = npt.NDArray[np.int64]
+Rows = Mapping[str, npt.NDArray[Any]]
 Calls = Mapping[tuple[int, int], tuple[Ints, Ints]]
 """Start and time of the host calls by process and thread, in order; of those that begin together the longest last."""
 
@@ -36,63 +36,84 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 
     Operations whose start is not to be trusted are left out. Cost: a few sorts.
     """
-    import polars as pl
+    import pyarrow as pa
 
-    there = [name for name in WORK if trace.has(name)]
-    if not there:
+    there = [_work(trace, kind) for kind in KINDS if trace.has(kind)]
+    if not any((part["launch_ns"] != MISSING).any() for part in there):
         return {}
-    work = trace.sql(
-        " union all ".join(
-            f"select {COLUMNS}, '{name}' as kind from {name} where flaw is distinct from 'no start'" for name in there
-        )
-    )
-    if work["launch_ns"].null_count() == len(work):
-        return {}
-    work = work.sort("process", "device", "launch_ns", "start_ns", "end_ns", "stream", "kind")
-    calls = _calls(trace)
-    found = pl.concat(_measured(part, calls) for part in work.partition_by("process", "device", maintain_order=True))
-    schema = TABLES["launch_delay"].schema
-    return {"launch_delay": found.select(schema.names).to_arrow().cast(schema)}
+    work = there[0]
+    if len(there) > 1:
+        work = {name: np.concatenate([part[name] for part in there]) for name in work}
+    known = (work["launch_ns"] != MISSING) & (work["launch"] != MISSING)
+    rows = work if known.all() else _kept(work, known)
+    rows = _kept(rows, lexical_order(*(rows[name] for name in ORDER)))
+    process, device, calls = rows["process"], rows["device"], _calls(trace)
+    cuts = np.flatnonzero((process[1:] != process[:-1]) | (device[1:] != device[:-1])) + 1
+    parts = [_kept(rows, slice(*ends)) for ends in pairwise([0, *cuts.tolist(), len(process)])]
+    tables = [_measured(part, work, calls) for part in parts if len(part["process"])]
+    return {"launch_delay": pa.concat_tables(tables) if tables else TABLES["launch_delay"].schema.empty_table()}
+
+
+def _work(trace: Trace, kind: str) -> Rows:
+    """The operations of a table whose start is known, with `kind`, an index of `KINDS`."""
+    columns: dict[str, npt.NDArray[Any]] = {**numbers(trace.files[kind], COLUMNS)}
+    columns["kind"] = np.full(len(columns["process"]), KINDS.index(kind), np.int8)
+    lost = words(trace.files[kind], "flaw").are(NO_START)
+    return _kept(columns, ~lost) if lost.any() else columns
+
+
+def _kept(rows: Rows, which: Any) -> Rows:
+    return {name: column[which] for name, column in rows.items()}
 
 
 def _calls(trace: Trace) -> Calls:
     if not trace.has("api"):
         return {}
-    rows = trace.sql(CALLS).sort("process", "thread", "start_ns", "duration_ns")
+    file = trace.files["api"]
+    rows = numbers(file, ("process", "thread", "start_ns", "duration_ns"))
+    rows = _kept(rows, words(file, "flaw").are(None) & (rows["thread"] != MISSING))
+    rows = _kept(rows, lexical_order(*rows.values()))
+    process, thread = rows["process"], rows["thread"]
+    cuts = np.flatnonzero((process[1:] != process[:-1]) | (thread[1:] != thread[:-1])) + 1
     return {
-        (int(part["process"][0]), int(part["thread"][0])): (part["start_ns"].to_numpy(), part["duration_ns"].to_numpy())
-        for part in rows.partition_by("process", "thread", maintain_order=True)
+        (int(process[begin]), int(thread[begin])): (rows["start_ns"][begin:stop], rows["duration_ns"][begin:stop])
+        for begin, stop in pairwise([0, *cuts.tolist(), len(process)])
+        if begin < stop
     }
 
 
-def _measured(work: "pl.DataFrame", calls: Calls) -> "pl.DataFrame":
-    """The operations of a device that have a launch, with what was ahead of them."""
-    import polars as pl
+def _measured(rows: Rows, work: Rows, calls: Calls) -> "pa.Table":
+    """The operations of a device that have a launch, in its order, with what was ahead of them."""
+    import pyarrow as pa
 
-    known = (work["launch_ns"].is_not_null() & work["launch"].is_not_null()).to_numpy()
-    launch, start, end, stream = (
-        work[name].fill_null(0).to_numpy() for name in ("launch_ns", "start_ns", "end_ns", "stream")
-    )
-    found = ahead(launch, start, end, stream, known)
-    rows = work.filter(known)
-    call = pl.Series("call_ns", _call_ns(rows, calls))
-    return rows.with_columns(
-        delay_ns=start[known] - launch[known],
-        place=places(rows["launch"].to_numpy(), start[known]),
-        queue=found.queue,
-        stream_queue=found.stream_queue,
-        running=found.running,
-        call_ns=pl.when(call != NO_CALL).then(call),
-    )
+    size, launch, start = len(rows["process"]), rows["launch_ns"], rows["start_ns"]
+    others = (work["process"] == rows["process"][0]) & (work["device"] == rows["device"][0])
+    others &= (work["launch_ns"] == MISSING) | (work["launch"] == MISSING)
+    times = {name: np.r_[rows[name], work[name][others]] for name in ("launch_ns", "start_ns", "end_ns", "stream")}
+    known = np.arange(size + int(others.sum())) < size
+    found = ahead(times["launch_ns"], times["start_ns"], times["end_ns"], times["stream"], known)
+    call = _call_ns(rows, calls)
+    columns: dict[str, Any] = {
+        **rows,
+        "kind": pa.DictionaryArray.from_arrays(rows["kind"].astype(np.int32), list(KINDS)),
+        "delay_ns": start - launch,
+        "place": places(rows["launch"], start),
+        "queue": found.queue,
+        "stream_queue": found.stream_queue,
+        "running": found.running,
+        "call_ns": pa.array(call, mask=call == NO_CALL),
+    }
+    schema = TABLES["launch_delay"].schema
+    return pa.table([columns[name] for name in schema.names], names=schema.names).cast(schema)
 
 
-def _call_ns(rows: "pl.DataFrame", calls: Calls) -> Ints:
+def _call_ns(rows: Rows, calls: Calls) -> Ints:
     """The time of the call that launched each of some operations of a process; of several at once the outer one's."""
-    launch, thread = rows["launch_ns"].to_numpy(), rows["launch_thread"].fill_null(NO_CALL).to_numpy()
+    launch, thread = rows["launch_ns"], rows["launch_thread"]
     result = np.full(len(launch), NO_CALL)
     for (process, one), (start, length) in calls.items():
-        index = np.flatnonzero(thread == one) if process == rows["process"].first() else []
+        index = np.flatnonzero(thread == one) if process == rows["process"][0] else []
         if len(index):
-            at = np.searchsorted(start, launch[index], "right") - 1
+            at = until(start, launch[index], including=True) - 1
             result[index] = np.where((at >= 0) & (start[at] == launch[index]), length[at], NO_CALL)
     return result

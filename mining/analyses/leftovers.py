@@ -8,8 +8,9 @@ import numpy.typing as npt
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..naming import called
-from ..sequence import OPERATIONS, Sequence, sequences
+from ..columns import numbers, words
+from ..naming import names_of
+from ..sequence import OPERATIONS, Sequence, numbered, sequences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,8 +57,8 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     for sequence in sequences(trace):
         judged = _judged(sequence, steps.get(sequence.number), repeats.get(sequence.number))
         for name in there:
-            of_kind = (sequence.rows["kind"] == name).to_numpy()
-            part[name][sequence.rows["row"].to_numpy()[of_kind] - 1] = judged[of_kind]
+            of_kind, row = (sequence.rows["kind"] == name).to_numpy(), sequence.rows["row"].to_numpy()
+            part[name][row[of_kind] - 1] = judged[of_kind]
     rows = pl.concat(_added(trace, name, part[name]) for name in there)
     added = rows.group_by("process", "device", "part", "kind", "name").agg(pl.col("operations", "time_ns").sum())
     ordered = added.sort(
@@ -103,18 +104,25 @@ def _added(trace: Trace, name: str, part: npt.NDArray[np.int8]) -> "pl.DataFrame
     """Number and time of the operations of a table by device and part; of what is not explained by name as well."""
     import polars as pl
 
-    work = trace.sql(
-        f"select process, device, {called()[name]} as name, duration_ns, row from "
-        f"(select *, row_number() over () as row from {name}) order by row"
-    )
-    parts = pl.Series("part", PARTS, dtype=pl.String).gather(pl.Series(part))
-    left = ~parts.is_in(EXPLAINED)
-    return (
-        work.with_columns(
-            part=parts,
-            kind=pl.when(left).then(pl.lit(name)).otherwise(None),
-            name=pl.when(left).then("name").otherwise(None),
-        )
-        .group_by("process", "device", "part", "kind", "name")
-        .agg(operations=pl.len().cast(pl.Int64), time_ns=pl.col("duration_ns").sum())
+    columns = numbers(trace.files[name], ("process", "device", "duration_ns"))
+    trusted, (code, names) = words(trace.files[name], "flaw").are(None), names_of(trace, name)
+    left = part >= len(EXPLAINED)
+    group = np.where(left, code, -1), part, columns["device"], columns["process"]
+    key, first = numbered(group)
+    operations = np.bincount(key, minlength=len(first))
+    time = np.zeros(len(first), np.int64)
+    np.add.at(time, key, np.where(trusted, columns["duration_ns"], 0))
+    return pl.DataFrame(
+        {
+            "process": columns["process"][first],
+            "device": columns["device"][first],
+            "part": [PARTS[one] for one in part[first].tolist()],
+            "kind": [name if one else None for one in left[first].tolist()],
+            "name": [
+                names[one] if there else None for one, there in zip(code[first].tolist(), left[first], strict=True)
+            ],
+            "operations": operations,
+            "time_ns": time,
+        },
+        schema_overrides={"kind": pl.String, "name": pl.String},
     )

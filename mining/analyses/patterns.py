@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..categories import kernel_categories
 from ..extent import UNKNOWN, Work
 from ..host_time import Calls, host_calls
 from ..pattern import LONGEST, Pattern, patterns
@@ -31,10 +31,6 @@ where kind = 'iteration'
 group by sequence
 """
 """A pattern is at most half an iteration long: else the iteration is the first, and hides the others."""
-ELEMENTWISE = """
-select one from (select min(name) as one from kernel group by name) where {category} = 'elementwise'
-"""
-"""The aggregate keeps DuckDB from matching the name of every kernel instead of every name."""
 
 
 def mine(trace: Trace, *, symbols: str = SYMBOLS) -> Mapping[str, "pa.Table"]:
@@ -68,8 +64,9 @@ def mine(trace: Trace, *, symbols: str = SYMBOLS) -> Mapping[str, "pa.Table"]:
 
 def _elementwise(trace: Trace) -> frozenset[str]:
     """The names of the kernels that are elementwise."""
-    query = ELEMENTWISE.format(category=category_sql("one"))
-    return frozenset(trace.sql(query)["one"]) if trace.has("kernel") else frozenset()
+    return frozenset(
+        name for name, category in kernel_categories(trace).items() if name is not None and category == "elementwise"
+    )
 
 
 def _levels(trace: Trace) -> dict[int, dict[str, Any]]:

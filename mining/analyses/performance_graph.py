@@ -14,6 +14,9 @@ import numpy.typing as npt
 from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..categories import LEAVES
+from ..columns import numbers, words
+from ..lookup import until
 from ..naming import Label, called, labels
 from ..nodes import NONE, Graph, Told, Work, devices_of, graph
 from ..programs import programs
@@ -28,8 +31,6 @@ if TYPE_CHECKING:
 VERSION = 1
 NEEDS = ("hierarchy", "segments")
 
-LEAVES = {"communication": 1, "copy": 2, "fill": 2}
-"""The state of operations by category, as in `segment`; all others compute."""
 KEYS = "process, device, stream, start_ns, end_ns"
 OTHERS = """
 select process, device, start_ns, end_ns, {name} as label, {category} as category
@@ -271,20 +272,19 @@ def _edges(trace: Trace, found: Graph, work: Work, times: tuple[Ints, Ints], num
 
 def _gaps(trace: Trace, work: Work, start: Ints) -> Gaps:
     """The idle stretches of all devices, each with the operation that ends it: the first that starts then."""
-    import polars as pl
-
-    columns = ("process", "device", "start_ns", "end_ns", "cause")
-    idle = trace.segment.filter(pl.col("state") == "idle").select(columns).collect()
-    ends = np.full(len(idle), NONE, np.int64)
-    place = idle["process"].to_numpy(), idle["device"].to_numpy().astype(np.int64)
+    file = trace.files["segment"]
+    segments, causes = numbers(file, ("process", "device", "start_ns", "end_ns")), words(file, "cause")
+    kept = np.flatnonzero(words(file, "state").are("idle"))
+    idle = {name: column[kept] for name, column in segments.items()}
+    ends = np.full(len(kept), NONE, np.int64)
     for here in devices_of(work.process, work.device):
-        own = np.flatnonzero((place[0] == work.process[here[0]]) & (place[1] == work.device[here[0]]))
+        own = (idle["process"] == work.process[here[0]]) & (idle["device"] == work.device[here[0]])
         order = here[stable_order(start[here])]
-        ends[own] = order[np.searchsorted(start[order], idle["end_ns"].to_numpy()[own])]
-    cause = idle["cause"].fill_null("unknown")
-    causes = cause.unique().sort().to_list()
-    index = cause.cast(pl.Enum(causes)).to_physical().to_numpy().astype(np.int64)
-    return Gaps(ends, (idle["end_ns"] - idle["start_ns"]).to_numpy(), index, causes)
+        ends[own] = order[until(start[order], idle["end_ns"][own])]
+    texts, code = ["unknown" if text is None else text for text in causes.texts], causes.code[kept]
+    names = sorted({texts[one] for one in np.flatnonzero(np.bincount(code)).tolist()})
+    place = np.array([names.index(text) if text in names else NONE for text in texts])
+    return Gaps(ends, idle["end_ns"] - idle["start_ns"], place[code], names)
 
 
 def _table(name: str, columns: Mapping[str, Any], missing: tuple[str, ...], pa: Any) -> "pa.Table":

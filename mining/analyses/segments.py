@@ -13,21 +13,23 @@ The cause of an idle stretch is read off the operation that ends it, and the hos
 - unknown: no host call is known for it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..naming import called
-from ..sorting import distinct
+from ..categories import LEAVES, kernel_categories
+from ..columns import MISSING, numbers, words
+from ..naming import names_of
+from ..sorting import Ints, distinct, lexical_order
 from ..tiling import IDLE, tile
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
 VERSION = 2
@@ -39,122 +41,147 @@ LAUNCH_PACE_NS = 50_000
 AFTER_WAIT_NS = 1_000_000
 """A thread that launches nothing for so long after a wait for the device did something else: it is the host."""
 
-WORK = {
-    "kernel": f"state, {called('kernel.')['kernel']} as name",
-    "copy": f"2 as state, {called()['copy']} as name",
-    "fill": f"2 as state, {called()['fill']} as name",
-}
-KERNEL = """
-kernel left join (
-    select name, case category when 'communication' then 1 when 'copy' then 2 when 'fill' then 2 else 0 end as state
-    from (select name, {category} as category from (select distinct name from kernel))
-) as named on kernel.name is not distinct from named.name
-"""
-"""SQL: kernels with their state. Names are few: judging each once is ten times faster than judging each kernel."""
+WORK = ("kernel", "copy", "fill")
+COLUMNS = ("process", "device", "stream", "start_ns", "end_ns", "launch_ns", "launch_thread")
+COPY = 2
 WAITING = r"synchronize|^(cuda|hip)memcpy(_v\d+)?$"
 """Names of calls that return when the device is done."""
 SYNCHRONISING = f"""
 select process, thread, end_ns
 from api
-where regexp_matches(name, '{WAITING}', 'i')
+where name in (
+    select one from (select min(name) as one from api group by name) where regexp_matches(one, '{WAITING}', 'i')
+)
 order by process, thread, end_ns
 """
 STATES = ("compute", "communication", "copy", "idle")
-NEVER = np.iinfo(np.int64).min
+CAUSES = ("unknown", "synchronisation", "launch", "host", "dependency", "device")
 
-Ints = npt.NDArray[np.int64]
+Waits = Mapping[tuple[int, int], Ints]
+"""By process and thread: when its waits for the device ended, in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Operations by device, start, end, stream and name: columns of their tables, `state` and `name`.
+
+    `name` is an index of `names`.
+    """
+
+    columns: Mapping[str, npt.NDArray[Any]]
+    names: list[str]
+
+    def of(self, begin: int, stop: int) -> "_Work":
+        """Those from one to another."""
+        return _Work({name: column[begin:stop] for name, column in self.columns.items()}, self.names)
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     """The table `segment`; nothing when the trace has no device work, or none whose times are to be trusted."""
-    import polars as pl
+    import pyarrow as pa
 
-    there = [name for name in WORK if trace.has(name)]
-    if not there:
+    work = _work(trace)
+    if work is None:
         return {}
-    columns = "process, device, stream, start_ns, end_ns, launch_ns, launch_thread"
-    tables = {name: name for name in there} | {"kernel": KERNEL.format(category=category_sql("name"))}
-    work = trace.sql(
-        " union all ".join(f"select {columns}, {WORK[name]} from {tables[name]} where flaw is null" for name in there)
-        + " order by process, device, start_ns, end_ns, stream, name"
-    )
-    if not len(work):
+    waits = _waits(trace)
+    process, device = work.columns["process"], work.columns["device"]
+    cuts = np.flatnonzero((process[1:] != process[:-1]) | (device[1:] != device[:-1])) + 1
+    return {
+        "segment": pa.concat_tables(
+            _tile(work.of(*ends), waits) for ends in pairwise([0, *cuts.tolist(), len(process)])
+        )
+    }
+
+
+def _work(trace: Trace) -> _Work | None:
+    """The operations whose times are to be trusted; None without any."""
+    tables = [name for name in WORK if trace.has(name)]
+    called = {table: names_of(trace, table) for table in tables}
+    names = sorted({name for _, there in called.values() for name in there})
+    place = {name: at for at, name in enumerate(names)}
+    states = {
+        "(no name)" if name is None else name: LEAVES.get(one, 0) for name, one in kernel_categories(trace).items()
+    }
+    parts: list[dict[str, npt.NDArray[Any]]] = []
+    for table, (code, there) in called.items():
+        part: dict[str, npt.NDArray[Any]] = {**numbers(trace.files[table], COLUMNS)}
+        state = [states.get(name, 0) if table == "kernel" else COPY for name in there]
+        part["state"] = np.array(state, np.int8)[code]
+        part["name"] = np.array([place[name] for name in there], np.int32)[code]
+        kept = words(trace.files[table], "flaw").are(None)
+        parts.append(part if kept.all() else {name: column[kept] for name, column in part.items()})
+    if not sum(len(part["name"]) for part in parts):
+        return None
+    work = parts[0]
+    if len(parts) > 1:
+        work = {name: np.concatenate([part[name] for part in parts]) for name in work}
+    order = lexical_order(*(work[name] for name in ("process", "device", "start_ns", "end_ns", "stream", "name")))
+    return _Work({name: column[order] for name, column in work.items()}, names)
+
+
+def _waits(trace: Trace) -> Waits:
+    if not trace.has("api"):
         return {}
-    waits = trace.sql(SYNCHRONISING) if trace.has("api") else None
-    pieces = [_tile(part, waits) for part in work.partition_by("process", "device", maintain_order=True)]
-    return {"segment": pl.concat(pieces).to_arrow().cast(TABLES["segment"].schema)}
+    parts = trace.sql(SYNCHRONISING).partition_by("process", "thread", maintain_order=True, as_dict=True)
+    return {(process, thread): part["end_ns"].to_numpy() for (process, thread), part in parts.items()}
 
 
-def _tile(work: "pl.DataFrame", waits: "pl.DataFrame | None") -> "pl.DataFrame":
-    import polars as pl
+def _tile(work: _Work, waits: Waits) -> "pa.Table":
+    import pyarrow as pa
 
-    tiles = tile(work["start_ns"].to_numpy(), work["end_ns"].to_numpy(), work["state"].to_numpy())
-    first, last, before, after = tiles.cuts[:-1], tiles.cuts[1:], tiles.before, tiles.after
-    idle = tiles.state == IDLE
-    causes = _causes(work, first[idle], before, after, waits)
-    names = work["name"]
-    rows = len(tiles.state)
-    columns: dict[str, Any] = {
-        "process": np.full(rows, work["process"][0]),
-        "device": np.full(rows, work["device"][0]),
+    of = work.columns
+    tiles = tile(of["start_ns"], of["end_ns"], of["state"])
+    first, last, idle = tiles.cuts[:-1], tiles.cuts[1:], tiles.state == IDLE
+    rows, schema = len(first), TABLES["segment"].schema
+    causes = _causes(of, first[idle], tiles.before, tiles.after, waits)
+    columns = {
+        "process": np.full(rows, of["process"][0]),
+        "device": np.full(rows, of["device"][0], np.int32),
         "start_ns": first,
         "end_ns": last,
-        "state": pl.Series(STATES).gather(tiles.state),
-        "cause": _where_idle(idle, pl.Series(causes, dtype=pl.String)),
-        "before": _where_idle(idle, names.gather(before)),
-        "after": _where_idle(idle, names.gather(after)),
+        "state": _where(np.ones(rows, bool), tiles.state, STATES),
+        "cause": _where(idle, causes, CAUSES),
+        "before": _where(idle, of["name"][tiles.before], work.names),
+        "after": _where(idle, of["name"][tiles.after], work.names),
     }
-    return pl.DataFrame(columns)
+    return pa.table([columns[name] for name in schema.names], names=schema.names)
 
 
-def _causes(work: "pl.DataFrame", dry: Ints, before: Ints, after: Ints, waits: "pl.DataFrame | None") -> list[str]:
-    launched = work["launch_ns"].fill_null(NEVER).to_numpy()[after]
-    stream = work["stream"].to_numpy()
-    waited, paced = _host(work, dry, after, launched, waits)
-    late = launched >= dry
-    choice = np.select(
-        [launched == NEVER, late & waited, late & paced, late, stream[before] != stream[after]],
-        [0, 1, 2, 3, 4],
-        5,
-    )
-    names = ("unknown", "synchronisation", "launch", "host", "dependency", "device")
-    return [names[c] for c in choice]
+def _causes(of: Mapping[str, Ints], dry: Ints, before: Ints, after: Ints, waits: Waits) -> Ints:
+    """Why each idle stretch is one, an index of `CAUSES`."""
+    launched = of["launch_ns"][after]
+    waited, paced = _host(of, dry, after, launched, waits)
+    late, stream = launched >= dry, of["stream"]
+    conditions = [launched == MISSING, late & waited, late & paced, late, stream[before] != stream[after]]
+    return np.select(conditions, [0, 1, 2, 3, 4], 5)
 
 
 def _host(
-    work: "pl.DataFrame", dry: Ints, after: Ints, launched: Ints, waits: "pl.DataFrame | None"
+    of: Mapping[str, Ints], dry: Ints, after: Ints, launched: Ints, waits: Waits
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """For each idle stretch: did the launching thread wait for the device, and was it launching steadily before."""
-    thread = work["launch_thread"].fill_null(NEVER).to_numpy()
-    launch = work["launch_ns"].fill_null(NEVER).to_numpy()
+    thread, launch, process = of["launch_thread"], of["launch_ns"], int(of["process"][0])
     waited, paced = np.zeros(len(dry), bool), np.zeros(len(dry), bool)
-    process = work["process"][0]
-    for one in distinct(thread[after]):
-        mine = thread[after] == one
-        launches = distinct(launch[(thread == one) & (launch != NEVER)])
+    threads = thread[after]
+    for one in distinct(threads).tolist():
+        mine = np.flatnonzero(threads == one)
+        launches = distinct(launch[(thread == one) & (launch != MISSING)])
         if not len(launches):
             continue
-        at = np.searchsorted(launches, launched[mine]) - 1
-        paced[mine] = (at >= 0) & (launched[mine] - launches[np.maximum(at, 0)] <= LAUNCH_PACE_NS)
-        if waits is None:
-            continue
-        ends = waits.filter((waits["process"] == process) & (waits["thread"] == int(one)))["end_ns"].to_numpy()
+        own = launched[mine]
+        at = np.searchsorted(launches, own) - 1
+        paced[mine] = (at >= 0) & (own - launches[np.maximum(at, 0)] <= LAUNCH_PACE_NS)
+        ends = waits.get((process, one), launches[:0])
         if len(ends):
             next_end = np.append(ends, np.iinfo(np.int64).max)[np.searchsorted(ends, dry[mine])]
-            waited[mine] = (next_end <= launched[mine]) & (launched[mine] - next_end <= AFTER_WAIT_NS)
+            waited[mine] = (next_end <= own) & (own - next_end <= AFTER_WAIT_NS)
     return waited, paced
 
 
-def _where_idle(idle: npt.NDArray[np.bool_], values: "pl.Series") -> "pl.Series":
-    import polars as pl
+def _where(there: npt.NDArray[np.bool_], code: Ints, texts: Sequence[str]) -> "pa.DictionaryArray[Any]":
+    """A text for each of those that are there, null for the others."""
+    import pyarrow as pa
 
-    position = np.cumsum(idle) - 1
-    return (
-        pl.select(
-            pl.when(pl.lit(pl.Series(idle))).then(
-                pl.lit(values.gather(np.maximum(position, 0)) if len(values) else None)
-            )
-        )
-        .to_series()
-        .cast(pl.String)
-    )
+    codes = np.zeros(len(there), np.int32)
+    codes[there] = code
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=~there), pa.array(texts, pa.string()))

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from math import ceil
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..text import clean
 from ..units import scale, show
+from . import vega
 from .style import (
     BLUE,
     RED,
@@ -23,9 +24,6 @@ from .style import (
     tops,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-
 __all__ = ["iteration_series", "stacked_time"]
 
 _MOST_POINTS = 1000
@@ -39,8 +37,6 @@ def iteration_series(rows: Rows) -> Specification:
     A row has `iteration`, `duration_ns` and, where it stands out, `mark`: a word such as "outlier" or "warm-up". Of
     more than 1,000 rows the line shows medians of neighbours, and the 200 longest marked ones are kept.
     """
-    import altair as alt
-
     some(rows, "iteration_series")
     factor, unit = scale(max(row["duration_ns"] for row in rows), "ns")
     durations = sorted(row["duration_ns"] for row in rows)
@@ -62,23 +58,23 @@ def iteration_series(rows: Rows) -> Specification:
             "median": f"median: {show(middle, 'ns')}",
         }
     ]
-    scale_x = alt.Scale(zero=False, nice=False)
-    x = alt.X("iteration:Q", title="Iteration", axis=ordinals([row["iteration"] for row in rows]), scale=scale_x)
-    y = alt.Y("duration:Q", title=f"Duration ({unit})" + of_groups(group, "median"))
-    across = alt.Chart(alt.Data(values=lines))
+    scale_x = vega.Scale(zero=False, nice=False)
+    x = vega.X("iteration:Q", title="Iteration", axis=ordinals([row["iteration"] for row in rows]), scale=scale_x)
+    y = vega.Y("duration:Q", title=f"Duration ({unit})" + of_groups(group, "median"))
+    across = vega.Chart(vega.Data(values=lines))
     band = across.mark_rect(color=BLUE, opacity=0.14).encode(y="low:Q", y2="high:Q", description="band:N")
     rule = across.mark_rule(color=BLUE, strokeDash=[5, 3]).encode(y="middle:Q", description="median:N")
-    line = alt.Chart().mark_line(color=BLUE, strokeWidth=1.2, point=len(points) == 1, aria=False).encode(x=x, y=y)
+    line = vega.Chart().mark_line(color=BLUE, strokeWidth=1.2, point=len(points) == 1, aria=False).encode(x=x, y=y)
     layers = [band, rule, line]
     if stand_out:
-        shape = alt.Shape("mark:N", legend=alt.Legend(symbolFillColor=RED), scale=_shapes(stand_out))
+        shape = vega.Shape("mark:N", legend=vega.Legend(symbolFillColor=RED), scale=_shapes(stand_out))
         layers.append(
-            alt.Chart(alt.Data(values=stand_out))
+            vega.Chart(vega.Data(values=stand_out))
             .mark_point(color=RED, filled=True, size=55, opacity=1)
             .encode(x=x, y=y, shape=shape, description="tip:N")
         )
     return finished(
-        alt.layer(*layers, data=alt.Data(values=points)),
+        vega.layer(*layers, data=vega.Data(values=points)),
         height=220,
         terminal={"title": "Duration" + of_groups(group, "median"), "values": medians},
     )
@@ -90,8 +86,6 @@ def stacked_time(rows: Rows) -> Specification:
     A row has `iteration`, `state` (a key of `STATES`) and `time_ns`. Of more than 80 iterations the mean of
     neighbours is drawn.
     """
-    import altair as alt
-
     some(rows, "stacked_time")
     unknown = sorted({row["state"] for row in rows} - STATES.keys())
     if unknown:
@@ -117,7 +111,7 @@ def stacked_time(rows: Rows) -> Specification:
         for at, state in sorted(means, key=lambda key: (key[0], ranks[key[1]]))
     ]
     used = {state: colour for state, colour in STATES.items() if any(value["state"] == state for value in values)}
-    x = alt.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order))
+    x = vega.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order))
     chart = stacked(values, x, f"Time ({unit})" + of_groups(group, "mean"), "state", used).encode(x2="right:Q")
     totals = [sum(row["time_ns"] for row in rows if row["state"] == state) for state in used]
     return finished(chart, height=240, terminal={"title": "Time in all", "labels": list(used), "values": totals})
@@ -143,9 +137,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(ceil(share * len(ordered)) - 1, 0)]
 
 
-def _shapes(rows: Rows) -> "alt.Scale":
-    import altair as alt
-
+def _shapes(rows: Rows) -> vega.Json:
     marks = sorted({row["mark"] for row in rows})
     shapes = ("triangle-up", "diamond", "square", "circle", "cross")
-    return alt.Scale(domain=marks, range=[shapes[at % len(shapes)] for at in range(len(marks))])
+    return vega.Scale(domain=marks, range=[shapes[at % len(shapes)] for at in range(len(marks))])

@@ -1,5 +1,9 @@
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tracelode.mining.likeness import best_likeness, pair_likeness
 
@@ -36,3 +40,14 @@ def test_ranges_that_alternate_strictly_are_halves_of_a_cycle_and_not_alike() ->
 @pytest.mark.parametrize("ranges", [[[1, 2]], [[3]]])
 def test_a_single_range_is_like_nothing(ranges: list[list[int]]) -> None:
     assert best_likeness(*_ranges(*ranges)).tolist() == [0.0]
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=8), min_size=1, max_size=9), st.integers(1, 4))
+def test_likeness_is_that_of_multisets(ranges: list[list[int]], lags: int) -> None:
+    symbols, first, stop = _ranges(*ranges)
+    found = pair_likeness(symbols.astype(np.int64), first, stop, lags)
+    assert len(found) == min(lags, len(ranges) - 1)
+    for lag, pairs in enumerate(found, start=1):
+        for one, other, likeness in zip(ranges, ranges[lag:], pairs.tolist(), strict=False):
+            common = (Counter(one) & Counter(other)).total()
+            assert likeness == 2 * common / max(len(one) + len(other), 1)
