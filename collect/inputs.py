@@ -12,11 +12,13 @@ from .archives import Listing, Member, archive_at, member_of
 from .files import open_file, reader_of
 from .places import Place
 from .ranks import natural
+from .record import RUN
 from .remote import SCHEMES, Remote, looked_up
 
 __all__ = ["Input", "inputs", "nothing_in", "place_of"]
 
 ARCHIVE_MARKER = "archive.toml"
+LONGEST_RUN = 200
 SUFFIXES = (".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz", ".txz", ".tbz2", ".tzst", ".zip")
 
 
@@ -81,14 +83,25 @@ def inputs(given: Place, run: str | None, left_out: Callable[[str], None]) -> It
     if not given.is_dir():
         yield from _file(given, given, run, left_out)
     elif _is_trace(given):
-        yield Input(given, given, run)
+        yield Input(given, given, run or _told_run(given))
     else:
-        run = run or _text(given.resolve().name if isinstance(given, Path) else given.name)
+        named = _text(given.resolve().name if isinstance(given, Path) else given.name)
         places = list(_walk(given, left_out))
         for place in places:
-            yield from _file(place, given, run, left_out)
+            yield from _file(place, given, run or _told_run(place) or named, left_out)
         if not places:
-            yield Input(given, given, run, nothing_in(given))
+            yield Input(given, given, run or named, nothing_in(given))
+
+
+def _told_run(place: Place) -> str | None:
+    """The run that a recording says its processes are of; None for all else."""
+    if not isinstance(place, Path) or not any(place.glob("*.spool")):
+        return None
+    try:
+        with (place.parent / RUN).open(encoding="utf-8", errors="backslashreplace") as file:
+            return file.readline(LONGEST_RUN).strip() or None
+    except OSError:
+        return None
 
 
 def nothing_in(given: Place) -> UnreadableFile:

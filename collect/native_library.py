@@ -5,8 +5,10 @@ against the headers of the user's CUDA toolkit or wheels. The library then lies 
 """
 
 import ctypes
+import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sysconfig
@@ -55,7 +57,7 @@ def headers() -> list[Path]:
 def cupti() -> Path | None:
     """The CUPTI library: what TRACELODE_CUPTI names, else of wheels, else of a toolkit; None: the loader finds one."""
     if named := os.environ.get("TRACELODE_CUPTI"):
-        return Path(named)
+        return _there(Path(named), "TRACELODE_CUPTI names the library of CUPTI")
     for pattern in ("nvidia/cu*/lib", "nvidia/cuda_cupti/lib"):
         for folder in _in_packages(pattern):
             if found := sorted(folder.glob("libcupti.so.[0-9]*")):
@@ -73,18 +75,28 @@ def library(cache: Path) -> Path:
     Raises `Error` without a compiler or the headers, or where the sources do not compile.
     """
     if named := os.environ.get("TRACELODE_COLLECTOR"):
-        if not Path(named).is_file():
-            raise Error(f"{named}: no such file", "TRACELODE_COLLECTOR names the collector's library")
-        return Path(named)
-    compiler, folders = _compiler(), headers()
-    sources = sorted(SOURCES.glob("*.cpp"))
-    folder = cache / "native" / _mark(compiler, folders)
+        return _there(Path(named), "TRACELODE_COLLECTOR names the collector's library")
+    folders = headers()
+    folder = cache / "native" / _mark(folders)
     built = folder / NAME
-    if built.is_file():
-        return built
+    return built if built.is_file() else _build(built, folders)
+
+
+def _there(named: Path, hint: str) -> Path:
+    if not named.is_file():
+        raise Error(f"{named}: no such file", hint)
+    return named
+
+
+def _build(built: Path, folders: list[Path]) -> Path:
+    """Compiles the collector into that file; where others wait for the same, as the ranks of a node do, only once."""
+    compiler, sources, folder = _compiler(), sorted(SOURCES.glob("*.cpp")), built.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as work:
+        with (folder / ".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as work:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if built.is_file():
+                return built
             made = Path(work) / NAME
             include = [word for place in folders for word in ("-isystem", str(place))]
             command = [*compiler, *FLAGS, *include, *map(str, sources), "-o", str(made), *LIBRARIES]
@@ -105,9 +117,10 @@ def _compiler() -> list[str]:
     return words
 
 
-def _mark(compiler: list[str], folders: list[Path]) -> str:
-    """What the library depends on, as a name: sources, compiler, headers."""
-    mark = hashlib.sha256("\0".join((*compiler, *FLAGS)).encode())
+def _mark(folders: list[Path]) -> str:
+    """What the library depends on, as a name: sources, headers, how they are compiled and for what machine."""
+    words = (platform.machine(), os.environ.get("CXX", ""), *FLAGS)
+    mark = hashlib.sha256("\0".join(words).encode())
     for path in sorted(SOURCES.glob("*.[ch]*")):
         mark.update(path.name.encode() + b"\0" + path.read_bytes())
     for name in NEEDED:

@@ -6,23 +6,24 @@ a program that crashes leaves what was recorded until then.
 """
 
 import os
+import re
+import secrets
 import shutil
-import signal
-import subprocess
+import socket
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
+from typing import TYPE_CHECKING
 
 from ..store.errors import Error
 from ..store.version import VERSION
 from . import native_library
-from .ingest import Outcome, read_all
-from .inputs import Input
 
-__all__ = ["EVENTS", "Options", "ingest", "prepare", "processes", "run", "run_name"]
+if TYPE_CHECKING:
+    from .ingest import Outcome
+
+__all__ = ["EVENTS", "RUN", "Options", "ingest", "overridden", "prepare", "processes", "run_name"]
 
 EVENTS = ("kernel", "copy", "fill", "sync", "memory", "pool", "graph", "marker", "overhead")
 """What is recorded unless told otherwise."""
@@ -31,10 +32,16 @@ CALLS = ("runtime", "driver", "external")
 AGENT = Path(__file__).parent / "agent" / "start"
 """What Python imports as it starts: the agent, for ranges and hooks in the program."""
 
-JOBS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OMPI_MCA_ess_base_jobid")
+JOBS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid")
 """What launchers call the job, so that its ranks, each recorded for itself, are one run."""
 
-PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+NO_JOB = ("", "none")
+"""What these say where the job was given no name: torchrun's is `none` by default."""
+
+RUN = ".run"
+"""The file in a recording's folder that says which run it is."""
+
+TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,30 @@ class Options:
         }
 
 
+def _new_folder(parent: Path) -> Path:
+    """A folder of which there is no other, whoever else records there at the moment."""
+    host = re.sub(r"[^A-Za-z0-9_.-]", "_", socket.gethostname())
+    for attempt in range(TRIES):
+        started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        folder = parent / f"{started}-{host}-{os.getpid()}-{secrets.token_hex(2)}"
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except (FileExistsError, FileNotFoundError) as error:  # another one makes or removes it at this moment
+            if attempt + 1 == TRIES:
+                raise Error(f"{folder}: {error.strerror}", "try again") from error
+        except OSError as error:
+            hint = "choose another place with --keep or --archive"
+            raise Error(f"{folder}: {error.strerror}", hint) from error
+        else:
+            return folder
+    raise AssertionError("unreachable")
+
+
+def overridden(environment: Mapping[str, str]) -> list[str]:
+    """The variables of the user's that recording replaces."""
+    return [name for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH") if environment.get(name)]
+
+
 def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str, str]]:
     """A new folder within the parent, where the processes write, and the environment of the program to be recorded.
 
@@ -88,11 +119,7 @@ def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str
     native_library.driver()
     library = native_library.library(cache)
     cupti = native_library.cupti()
-    folder = parent / time.strftime(f"%Y%m%d-%H%M%S-{os.getpid()}", time.gmtime())
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise Error(f"{folder}: {error.strerror}", "choose another place with --keep or --archive") from error
+    folder = _new_folder(parent)
     added = options.variables(folder) | {"CUDA_INJECTION64_PATH": str(library)}
     if cupti is not None:  # which also hands ranges of NVTX over to the collector
         added |= {"TRACELODE_CUPTI": str(cupti), "NVTX_INJECTION64_PATH": str(cupti)}
@@ -101,53 +128,47 @@ def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str
 
 
 def run_name(folder: Path, environment: Mapping[str, str]) -> str:
-    """The run that a recording belongs to where the user gives none: the job's id, else the recording's folder."""
-    return next((f"job-{environment[name]}" for name in JOBS if environment.get(name)), folder.name)
+    """The run that a recording belongs to where the user gives none: the job's id, else the recording's folder.
 
-
-def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs the program with our streams; its exit status, or 128 and the signal that ended it, as shells tell it.
-
-    Signals sent to us are passed on. What the terminal sends reaches the program by itself: there we only wait for its
-    end. Raises `Error` where the program cannot be started.
+    Ranks of a launcher that tells no id are told by that launcher: its host, its process, and when that began.
     """
+    for name in JOBS:
+        if environment.get(name, "") not in NO_JOB:
+            return f"job-{environment[name]}"
+    if environment.get("WORLD_SIZE", "1") == "1":
+        return folder.name
+    launcher = os.getppid()
     try:
-        program = subprocess.Popen(command, env=dict(environment))
-    except OSError as error:
-        raise Error(f"{command[0]}: {error.strerror}", "is it installed, and on the PATH?") from error
-    with _signals_for(program):
-        status = program.wait()
-    return 128 - status if status < 0 else status
-
-
-@contextmanager
-def _signals_for(program: "subprocess.Popen[bytes]") -> Generator[None]:
-    def pass_on(number: int, _: FrameType | None) -> None:
-        program.send_signal(number)
-
-    def wait(_number: int, _: FrameType | None) -> None:
-        """Leaves it to the program what to do about it."""
-
-    before = {number: signal.signal(number, pass_on) for number in PASSED_ON}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, wait)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        began = Path(f"/proc/{launcher}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return folder.name
+    return f"job-{socket.gethostname()}-{launcher}-{began}"
 
 
 def processes(folder: Path) -> list[Path]:
-    """The folders of the processes that recorded something."""
+    """The folders of the processes that recorded something; none where the folder is gone."""
+    if not folder.is_dir():
+        return []
     return sorted(path for path in folder.iterdir() if path.is_dir() and any(path.glob("*.spool")))
 
 
-def ingest(folder: Path, archive: Path, run: str, *, keep: bool) -> list[Outcome]:
+def ingest(folder: Path, archive: Path, run: str, *, running: Collection[int] = (), keep: bool) -> "list[Outcome]":
     """Reads what each process recorded into the archive, and removes the recording unless it is to be kept.
 
-    What cannot be read is never removed.
+    What cannot be read is never removed. Where processes are still `running`, those of these numbers are not read and
+    nothing is removed.
     """
-    outcomes = list(read_all([Input(path, folder, run) for path in processes(folder)], archive))
-    if not keep and all(outcome.error is None for outcome in outcomes):
+    from .ingest import read_all
+    from .inputs import Input
+
+    ended = [path for path in processes(folder) if _pid(path) not in running]
+    outcomes = list(read_all([Input(path, folder, run) for path in ended], archive))
+    if not keep and not running and all(outcome.error is None for outcome in outcomes):
         shutil.rmtree(folder, ignore_errors=True)
     return outcomes
+
+
+def _pid(process: Path) -> int | None:
+    """The process that wrote a folder, which is named for host, process and time."""
+    parts = process.name.rsplit("-", 2)
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else None

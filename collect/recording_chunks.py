@@ -149,6 +149,8 @@ class Chunks:
         said = _object(text)
         if said is None:
             self.damage = f"a text that is no JSON object, at byte {place.offset}"
+        elif kind == SCHEMA and self._tables:
+            self.damage = f"a second description of the tables, at byte {place.offset}"
         elif kind == SCHEMA:
             self._describe(said)
         else:
@@ -212,8 +214,17 @@ def _padded(size: int) -> int:
 
 
 def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object; halves of a character, which no text may have, are replaced."""
     try:
         said = json.loads(text)
+        return _sound(said) if isinstance(said, dict) else None
     except (ValueError, RecursionError):
         return None
-    return said if isinstance(said, dict) else None
+
+
+def _sound(said: Any) -> Any:
+    if isinstance(said, str):
+        return said.encode("utf-8", "replace").decode()
+    if isinstance(said, dict):
+        return {_sound(name): _sound(value) for name, value in said.items()}  # pyright: ignore[reportUnknownVariableType] - any JSON
+    return [_sound(value) for value in said] if isinstance(said, list) else said  # pyright: ignore[reportUnknownVariableType] - any JSON

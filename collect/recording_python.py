@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .database_columns import INT, TEXT
+from .database_columns import INT, TEXT, fitting
 from .lives import lives
 from .nsys_columns import arguments, dictionary, filled
 from .recording_chunks import Chunks
@@ -101,7 +101,7 @@ def _tensors(chunks: Chunks, sink: Sink, process: int, shift_ns: int) -> None:
     if count:
         events = {
             "process": pa.array(np.full(count, process, np.int64)),
-            "device": pa.array(device, INT, mask=device < 0),
+            "device": fitting(pa.array(device, INT, mask=device < 0), "device", sink.note),
             "kind": pa.array(["tensor"] * count),
             "address": pa.array(said["address"]),
             "bytes": pa.array(np.abs(said["bytes"])),

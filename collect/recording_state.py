@@ -1,6 +1,7 @@
 """What a recording says of itself: its process and devices, the clocks, what was lost, what was left out on purpose."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,9 +14,15 @@ __all__ = ["Said", "write_identities", "write_notes"]
 
 FORMAT = "recording"
 CLOCKS = {"monotonic_raw": "raw monotonic", "realtime": "Unix time"}
-RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
-SIZES = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
-"""What torchrun, SLURM and MPI call the rank and the number of ranks."""
+RANKS = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("PMIX_RANK", ""),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+"""What torchrun, MPI and SLURM call the rank and the number of ranks. SLURM comes last: within a batch job it numbers
+the one task that started the others, and these inherit that."""
 
 STEP_NS = 1_000_000
 """A clock that was set, not slewed: the two clocks then differ by more from one second to the next."""
@@ -95,16 +102,16 @@ def write_identities(said: Said, device_work: set[tuple[int, int]], sink: Sink) 
     rows = Rowwise(sink)
     environment = said.process.get("environment")
     given = environment if isinstance(environment, dict) else {}
-    executable = said.process.get("executable")
+    rank, size = _rank(given)
     rows.add(
         "process",
         {
             "process": said.pid,
             "pid": said.pid or None,
-            "rank": _first(given, RANKS),
-            "world_size": _first(given, SIZES),
-            "name": executable if isinstance(executable, str) else None,
-            "host": said.process.get("host") if isinstance(said.process.get("host"), str) else None,
+            "rank": rank,
+            "world_size": size,
+            "name": _text(said.process, "executable"),
+            "host": _text(said.process, "host"),
         },
     )
     described = {number: text for text in said.devices if (number := _whole(text, "device")) is not None}
@@ -124,6 +131,9 @@ def write_notes(said: Said, sink: Sink) -> None:
     """Notes what was lost, what was left out on purpose, and clocks that jumped."""
     if not said.pid:
         sink.note("no-process", "the recording does not say of which process it is: read as process 0")
+    options = said.process.get("options")
+    if isinstance(options, dict) and options.get("paused") is True:
+        sink.note("paused", "recording waited for the program's word, as asked: what came before or between is missing")
     for state in said.states:
         _lost(state, sink)
         _left_out(state, sink)
@@ -151,15 +161,21 @@ def _lost(state: Mapping[str, Any], sink: Sink) -> None:
         sink.note("unknown-name", "more names than the recorder could keep: told as one", count=count)
     if count := _whole(state, "unmatched_pops"):
         sink.note("lone-end", "ends of ranges that have no begin: left out", count=count)
+    if count := _whole(state, "open"):
+        sink.note("open-range", "ranges that were open when recording stopped: left out", count=count)
+    if count := _whole(state, "errors"):
+        meaning = "faults in what the agent hooks into: something of the program may be missing"
+        sink.note("recorder-error", meaning, count=count, example=_text(state, "error"))
+    if count := _whole(state, "skipped_threads"):
+        sink.note("skipped-thread", "threads in a mode of their own, whose operators are missing", count=count)
     if state.get("final") is not True:
         meaning = "the program ended before the recorder could finish: what it had not yet written is missing"
         sink.note("unfinished", meaning)
     if (stopped := _text(state, "stopped")) in STOPPED:
         example = f"{STOPPED[stopped]}: {_text(state, 'error') or 'as asked'}"
-        count = (_whole(state, "beyond_limit") or 0) + (_whole(state, "unwritten") or 0)
-        sink.note(
-            "recorder-stopped", "recording stopped before the program ended", count=max(count, 1), example=example
-        )
+        lost = (_whole(state, "beyond_limit") or 0) + (_whole(state, "unwritten") or 0)
+        example += f"; {lost} events after that" if lost else ""
+        sink.note("recorder-stopped", "recording stopped before the program ended", example=example)
     unknown = state.get("unknown")
     if isinstance(unknown, dict) and unknown:
         kinds = {f"CUPTI activity {kind}": json.dumps({"count": count}) for kind, count in sorted(unknown.items())}
@@ -173,6 +189,9 @@ def _left_out(state: Mapping[str, Any], sink: Sink) -> None:
     if count := _whole(state, "sampled_out"):
         meaning = "only one in so many kernels was kept, as asked: counts and times are of those"
         sink.note("sampled", meaning, count=count, example=f"{count} kernels left out")
+    if count := _whole(state, "reduced"):
+        meaning = "only sums were kept, as asked: no single kernel, copy or fill"
+        sink.note("reduced", meaning, count=count, example=f"{count} events")
     if count := (_whole(state, "filtered") or 0) + (_whole(state, "outside_range") or 0):
         meaning = "kernels were selected by name or by their ordinals, as asked: all others are missing"
         sink.note("selected", meaning, count=count, example=f"{count} kernels left out")
@@ -182,13 +201,16 @@ def _clocks(text: Mapping[str, Any]) -> bool:
     return all(_whole(text, name) is not None for name in ("realtime", "monotonic_raw"))
 
 
-def _first(given: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """The first of the variables that is a small whole number."""
-    for name in names:
-        text = given.get(name)
-        if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 9:
-            return int(text)
-    return None
+def _rank(given: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """The rank and the number of ranks, both of the first launcher that tells a rank."""
+    for name, of in RANKS:
+        if (rank := _small(given.get(name))) is not None:
+            return rank, _small(given.get(of))
+    return None, None
+
+
+def _small(text: Any) -> int | None:
+    return int(text) if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def _whole(text: Mapping[str, Any], name: str) -> int | None:

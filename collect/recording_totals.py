@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .database_columns import TEXT
+from .database_columns import TEXT, fitting
 from .recording_chunks import Chunks
 from .sink import Sink
 
@@ -22,6 +22,9 @@ NEEDED = {
     "histogram": frozenset({"name", "device", "bucket", "count"}),
 }
 """The columns that each table must have."""
+
+BUCKETS = 64
+"""Durations of 64 bits have no more powers of two."""
 
 EXTREMES: dict[str, np.ufunc] = {"shortest": np.minimum, "longest": np.maximum}
 
@@ -50,7 +53,7 @@ def read_totals(chunks: Chunks, sink: Sink, process: int) -> None:
             "depth": 0,
             "name": pa.array([chunks.names.get(name) for name in keys[order, 0].tolist()], TEXT),
             "kind": "kernel",
-            "device": keys[order, 1],
+            "device": fitting(pa.array(keys[order, 1]), "device", sink.note),
             "device_kind": "CUDA",
             "count": said["count"][order],
             "time_ns": said["time"][order],
@@ -63,7 +66,8 @@ def _histograms(chunks: Chunks) -> dict[tuple[int, int], dict[str, int]]:
     keys, said = _last(chunks, "histogram", ("name", "device", "bucket"), {"count": np.maximum})
     found: dict[tuple[int, int], dict[str, int]] = {}
     for (name, device, bucket), count in zip(keys.tolist(), said["count"].tolist() if said else (), strict=True):
-        found.setdefault((name, device), {})[str(1 << bucket if bucket else 0)] = count
+        if bucket < BUCKETS:
+            found.setdefault((name, device), {})[str(1 << bucket if bucket else 0)] = count
     return found
 
 

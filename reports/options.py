@@ -8,20 +8,22 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..collect.ingest import known, look, read_in
-from ..store.archive import FORMAT, Archive
 from ..store.errors import Error
-from ..store.trace import Trace
 from .rows import FORMATS
 from .text import clean, shorten
+
+if TYPE_CHECKING:
+    from ..store.archive import Archive
+    from ..store.trace import Trace
 
 __all__ = [
     "archive_option",
     "cache_archive",
+    "cache_folder",
     "format_option",
     "open_trace",
     "output_option",
@@ -72,27 +74,42 @@ def format_option(*formats: str) -> Callable[[F], F]:
     )
 
 
-def cache_archive() -> Archive:
-    """The archive that trace files given to a verb are read into: in the user's cache folder, else a temporary one."""
+def cache_folder() -> Path:
+    """Where tracelode keeps what it can make anew: in the user's cache folder, else in a temporary one.
+
+    Raises `Error` where the temporary one belongs to somebody else, who could put anything there.
+    """
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - "~" may have no home
     folder = Path(base) / "tracelode"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
-            return Archive(folder / f"archive-{FORMAT}")
+            return folder
     except OSError:
         pass  # no home that can be written: see below
     temporary = Path(tempfile.gettempdir()) / f"tracelode-{os.getuid()}"
     temporary.mkdir(mode=0o700, exist_ok=True)
-    return Archive(temporary / f"archive-{FORMAT}")
+    if temporary.is_symlink() or temporary.stat().st_uid != os.getuid():
+        raise Error(f"{temporary}: belongs to another user", "set XDG_CACHE_HOME to a folder of your own")
+    return temporary
 
 
-def open_trace(trace: str, archive_path: Path) -> tuple[Trace, Archive]:
+def cache_archive() -> "Archive":
+    """The archive that trace files given to a verb are read into."""
+    from ..store.archive import FORMAT, Archive
+
+    return Archive(cache_folder() / f"archive-{FORMAT}")
+
+
+def open_trace(trace: str, archive_path: Path) -> "tuple[Trace, Archive]":
     """The trace meant by a command's argument and the archive it lies in.
 
     A file, URL or member of an archive that was read into the archive is taken from there, any other is read into the
     cache archive; what is none of these is the beginning of an id in the archive.
     """
+    from ..collect.ingest import known, look, read_in
+    from ..store.archive import Archive
+
     archive = Archive(archive_path)
     if "/" in trace or "." in trace or Path(trace).exists():
         found = look(trace)

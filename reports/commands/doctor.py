@@ -127,9 +127,9 @@ def _driver() -> str:
 
 def _collector() -> str:
     from ...collect import native_library
-    from ..options import cache_archive
+    from ..options import cache_folder
 
-    return str(native_library.library(cache_archive().path.parent))
+    return str(native_library.library(cache_folder()))
 
 
 def _cupti() -> str:

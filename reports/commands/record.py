@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -9,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, cache_archive
+from ..options import archive_option, cache_folder
 
 if TYPE_CHECKING:
     from ...collect.ingest import Outcome
+    from ...store.trace import Trace
 
 HOOKS = ("op", "shape", "module", "phase", "tensor", "stack")
+PATIENCE_S = 5.0
+"""How long processes that the program left behind are waited for."""
+
 NOTHING = 5
 """The exit code where the program did well but nothing was recorded."""
 
@@ -36,7 +41,7 @@ class Ordinals(click.ParamType[Bounds]):
         return first, last
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"allow_interspersed_args": False})  # what follows the program is its own
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @archive_option
 @click.option("--run", "run", help="Run the traces belong to. [default: the job's id under a launcher, else the time]")
@@ -62,7 +67,9 @@ class Ordinals(click.ParamType[Bounds]):
 )
 @click.option("--names", multiple=True, metavar="TEXT", help="Only kernels with that in their names; may be repeated.")
 @click.option("--launches", type=Ordinals(), help="Only kernels from the FIRST to before the LAST, counted from 0.")
-@click.option("--sample", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="One kernel in N.")
+@click.option(
+    "--sample", type=click.IntRange(1, 1 << 32), default=1, show_default=True, metavar="N", help="One kernel in N."
+)
 @click.option("--hooks", metavar="LIST", help=f"What to record of PyTorch: some of {', '.join(HOOKS)}, with commas.")
 @click.option("--paused", is_flag=True, help="Begin when the program calls tracelode.collect.agent.start().")
 @click.option(
@@ -83,7 +90,7 @@ class Ordinals(click.ParamType[Bounds]):
 )
 @click.option(
     "--limit",
-    type=click.IntRange(0),
+    type=click.IntRange(0, 1 << 40),
     default=0,
     metavar="MIB",
     help="Stop recording a process when its files are that large. [default: no limit]",
@@ -97,45 +104,114 @@ class Ordinals(click.ParamType[Bounds]):
 def command(program: tuple[str, ...], archive_path: Path, **options: Any) -> None:
     """Runs PROGRAM and records what it, and every process it starts, does on NVIDIA GPUs; its traces go to the archive.
 
-        tracelode record -- python train.py
+        tracelode record python train.py --epochs 3
 
     The program's output and its exit status are its own. Each of its processes that uses CUDA becomes a trace, with
     its rank under torchrun, SLURM and MPI. What was recorded before a crash is kept. Only where the program does well
     and nothing was recorded is the exit code 5. Costs, privileges and tools that conflict: docs/recording.md.
     """
-    from ...collect import record
-    from ...store.archive import Archive
+    from ...collect import record, supervise
 
-    hooks = _hooks(options.pop("hooks"))
+    hooks, names = _hooks(options.pop("hooks")), _parts(options.pop("names"))
     run, keep, limit, launches = (options.pop(name) for name in ("run", "keep", "limit", "launches"))
-    archive = Archive(archive_path)
     buffers, flush = options.pop("buffers"), options.pop("flush")
     chosen = record.Options(
-        hooks=hooks, launches=launches or (None, None), stop_mib=limit, buffers_mib=buffers, flush_ms=flush, **options
+        hooks=hooks,
+        names=names,
+        launches=launches or (None, None),
+        stop_mib=limit,
+        buffers_mib=buffers,
+        flush_ms=flush,
+        **options,
     )
-    folder, environment = record.prepare(chosen, keep or archive.path / "recordings", cache_archive().path.parent)
+    _check_archive(archive_path)
+    folder, environment = record.prepare(chosen, keep or archive_path / "recordings", cache_folder())
+    for name in record.overridden(os.environ):
+        click.echo(f"warning: {name} is set; in the program it names tracelode's collector", err=True)
+    run = run or record.run_name(folder, os.environ)
+    (folder / record.RUN).write_text(run + "\n")
     try:
-        status = record.run(program, environment)
+        status = supervise.run(program, environment)
     except BaseException:
-        _remove_empty(folder)
+        _remove_empty(folder, keep)
         raise
-    outcomes = record.ingest(folder, archive.path, run or record.run_name(folder, os.environ), keep=keep is not None)
-    if outcomes:
-        archive.catalogue()
-    _tell(outcomes, folder)
-    _remove_empty(folder)
-    sys.exit(status or (0 if any(outcome.trace for outcome in outcomes) else NOTHING))
+    running = supervise.still_running(PATIENCE_S)
+    read = _read(folder, archive_path, run, running, kept=keep is not None)
+    _remove_empty(folder, keep)
+    sys.exit(status or (0 if read else NOTHING))
+
+
+def _check_archive(path: Path) -> None:
+    """Raises `Error` where the archive cannot be written: before the program has run, not after."""
+    from ...store.errors import ArchiveError
+
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ArchiveError(f"{path}: cannot be written", "choose another archive with --archive")
+
+
+def _read(folder: Path, archive_path: Path, run: str, running: list[int], *, kept: bool) -> bool:
+    """Reads the recording into the archive, and says on standard error what there is; whether something was recorded.
+
+    Whatever goes wrong, the files stay, and the user is told where.
+    """
+    from ...collect import record
+    from ...store.archive import Archive
+    from ...store.errors import Error
+    from ..text import clean
+
+    where = clean(f"tracelode ingest {shlex.quote(str(folder))} --run {shlex.quote(run)}")
+    try:
+        archive = Archive(archive_path)
+        outcomes = record.ingest(folder, archive.path, run, running=running, keep=kept)
+        if outcomes:
+            archive.catalogue()
+    except (Error, KeyboardInterrupt) as error:
+        told = error.message if isinstance(error, Error) else "interrupted while reading the recording"
+        click.echo(f"error: {clean(told)}\nhint: what was recorded is kept: {where}", err=True)
+        return False
+    _tell(outcomes)
+    if running:
+        some = ", ".join(map(str, running[:10]))
+        click.echo(f"warning: processes are still running ({some}); when they have ended: {where}", err=True)
+    elif any(outcome.error for outcome in outcomes):
+        click.echo(f"what could not be read is kept in {clean(str(folder))}", err=True)
+    recorded = any(outcome.trace and _events(outcome.trace) for outcome in outcomes)
+    if not recorded and not running:
+        click.echo(
+            "error: nothing was recorded: no process used CUDA, or the collector could not begin\n"
+            "hint: see what the collector said above; tracelode doctor",
+            err=True,
+        )
+    return recorded
+
+
+def _events(trace: "Trace") -> int:
+    """How many events a trace has."""
+    from ...store.tables import TABLES, Kind
+
+    return sum(count for table, count in trace.rows.items() if TABLES[table].kind is Kind.EVENT)
+
+
+def _parts(names: tuple[str, ...]) -> tuple[str, ...]:
+    if any(not name or "\n" in name for name in names):
+        raise click.UsageError("--names is a part of a kernel's name, on one line")
+    return names
 
 
 def _hooks(text: str | None) -> tuple[str, ...]:
     words = tuple(word.strip() for word in (text or "").split(",") if word.strip())
     if unknown := [word for word in words if word not in HOOKS]:
         raise click.UsageError(f"--hooks knows {', '.join(HOOKS)}, not {', '.join(unknown)}")
+    if words == ("stack",):
+        raise click.UsageError("--hooks stack says where operators and tensors come from: give op or tensor, too")
     return words
 
 
-def _tell(outcomes: list["Outcome"], folder: Path) -> None:
-    """Says on standard error what was recorded, and what was lost."""
+def _tell(outcomes: list["Outcome"]) -> None:
+    """Says what was recorded, and what was lost."""
     from ..text import clean
 
     for outcome in outcomes:
@@ -143,26 +219,22 @@ def _tell(outcomes: list["Outcome"], folder: Path) -> None:
             click.echo(f"error: {clean(outcome.error.message)}\nhint: {clean(outcome.error.hint)}", err=True)
         elif outcome.trace:
             trace = outcome.trace
+            id = trace.id[:12]
             kernels = trace.rows.get("kernel", 0)
-            click.echo(
-                f"recorded {trace.id[:12]}: {kernels:,} kernels, {sum(trace.rows.values()):,} rows"
-                f" (tracelode report perf {trace.id[:12]})",
-                err=True,
-            )
+            line = f"recorded {id}: {kernels:,} kernels, {_events(trace):,} events (tracelode report perf {id})"
+            click.echo(line, err=True)
             for note in trace.notes:
-                click.echo(f"  {note.count:,} {note.kind}: {clean(note.meaning)}", err=True)
-    if not outcomes:
-        click.echo(
-            "error: nothing was recorded: no process used CUDA, or the driver did not load the collector\n"
-            "hint: see what the collector said above; tracelode doctor",
-            err=True,
-        )
-    elif folder.is_dir() and any(outcome.error for outcome in outcomes):
-        click.echo(f"what was recorded is kept in {clean(str(folder))}", err=True)
+                example = f" ({clean(note.example)})" if note.example else ""
+                click.echo(f"  {note.count:,} {note.kind}: {clean(note.meaning)}{example}", err=True)
 
 
-def _remove_empty(folder: Path) -> None:
-    """Removes the folder of a recording and the one around it, as far as nothing is left in them."""
-    for empty in (folder, folder.parent):
+def _remove_empty(folder: Path, keep: Path | None) -> None:
+    """Removes the folder of a recording where nothing is left in it, and the one around it unless the user gave it."""
+    from ...collect import record
+
+    with suppress(OSError):
+        if [path.name for path in folder.iterdir()] == [record.RUN]:
+            (folder / record.RUN).unlink()
+    for empty in (folder, *(() if keep else (folder.parent,))):
         with suppress(OSError):
             empty.rmdir()

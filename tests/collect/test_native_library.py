@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_the_collector_is_built_once_and_found_again(tmp_path: Path, monkeypatch
     before = built.stat().st_mtime_ns
     assert native_library.library(tmp_path / "cache") == built
     assert built.stat().st_mtime_ns == before
-    assert [path.name for path in built.parent.iterdir()] == [built.name]
+    assert sorted(path.name for path in built.parent.iterdir()) == [".lock", built.name]
     (native_library.SOURCES / "part.cpp").write_text('extern "C" int answer() { return 43; }')
     assert native_library.library(tmp_path / "cache") != built
 
@@ -94,8 +93,12 @@ def test_cupti_is_what_is_named_else_that_of_the_wheels(tmp_path: Path, monkeypa
         native_library.sysconfig, "get_paths", lambda: {"purelib": str(tmp_path), "platlib": str(tmp_path)}
     )
     assert native_library.cupti() == library
-    monkeypatch.setenv("TRACELODE_CUPTI", os.fspath(tmp_path / "other.so"))
-    assert native_library.cupti() == tmp_path / "other.so"
+    other = tmp_path / "other.so"
+    monkeypatch.setenv("TRACELODE_CUPTI", str(other))
+    with pytest.raises(Error, match="no such file"):
+        native_library.cupti()
+    other.write_bytes(b"")
+    assert native_library.cupti() == other
 
 
 def test_a_machine_without_a_driver_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -215,9 +215,12 @@ def test_an_unwritable_home_does_not_stop_a_report(tmp_path: Path) -> None:
     run("info", NSYS, XDG_CACHE_HOME=str(tmp_path / "file"))
 
 
-def test_doctor_checks_every_engine() -> None:
+def test_doctor_checks_every_engine_and_says_what_can_be_recorded() -> None:
     lines = run("doctor").stdout.splitlines()
-    assert all(line.startswith("ok ") for line in lines)
+    recording = [line for line in lines if line[6:].startswith("record: ")]
+    assert all(line.startswith("ok ") for line in lines if line not in recording)
+    assert [line[6:24].split()[1] for line in recording] == ["driver", "collector", "CUPTI"]
+    assert all(line.startswith("ok ") or line.endswith(")") for line in recording)  # what is missing, and how to get it
     (engines,) = [line for line in lines if "suffix engine" in line]
     assert [engine in engines for engine in ("cpu: 223 repeats", "array: 223 repeats", "cuda: ")] == [True] * 3
 
@@ -250,5 +253,5 @@ def test_what_is_missing_is_said_in_one_line_without_control_characters() -> Non
     assert refused("export", KINETO, "-o", "a.json", code=2) == (
         "error: Missing option '--to'. Choose from: chrome, csv, parquet, perfetto"
     )
-    assert refused("report", code=2) == "error: Missing argument '{perf}'. Choose from: perf"
+    assert refused("report", code=2) == "error: Missing argument '{perf|uvm|workload}'. Choose from: perf, uvm, workload"
     assert "\x1b" not in refused("report", "p\x1b[31m", KINETO, code=2)

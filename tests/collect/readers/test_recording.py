@@ -221,10 +221,15 @@ def test_rank_devices_clock_and_options_are_facts_of_the_trace(tmp_path: Path) -
         (FINAL | {"dropped": 5}, {"recorder-loss": 5}),
         (FINAL | {"sampled_out": 90}, {"sampled": 90}),
         (FINAL | {"filtered": 3, "outside_range": 4}, {"selected": 7}),
-        (FINAL | {"stopped": "size", "beyond_limit": 70}, {"recorder-stopped": 70}),
+        (FINAL | {"stopped": "size", "beyond_limit": 70}, {"recorder-stopped": 1}),
+        (FINAL | {"reduced": 9}, {"reduced": 9}),
+        (
+            FINAL | {"open": 1, "errors": 5, "error": "boom", "skipped_threads": 2},
+            {"open-range": 1, "recorder-error": 5, "skipped-thread": 2},
+        ),
         (
             FINAL | {"stopped": "disk", "error": "No space left", "unwritten": 2},
-            {"recorder-stopped": 2, "recorder-loss": 2},
+            {"recorder-stopped": 1, "recorder-loss": 2},
         ),
         (FINAL | {"invalid": {"zero": 2, "inverted": 1, "future": 0}}, {"no-time": 3}),
         (FINAL | {"names_beyond": 4}, {"unknown-name": 4}),
@@ -406,6 +411,48 @@ def test_a_file_that_does_not_describe_itself_is_refused_with_the_reason(
     path.write_bytes(change(bytes(complete().data)))
     with pytest.raises(UnreadableFile, match=message):
         ingest(path, Archive(tmp_path / "archive"))
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank", "size"),
+    [
+        ({"RANK": "1", "WORLD_SIZE": "4", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, 1, 4),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, 1, 2),
+        ({"PMIX_RANK": "3", "SLURM_PROCID": "3", "SLURM_NTASKS": "8"}, 3, None),
+        ({"SLURM_PROCID": "5", "SLURM_NTASKS": "8"}, 5, 8),
+        ({"RANK": "x", "PMI_RANK": "2", "PMI_SIZE": "3"}, 2, 3),
+        ({}, None, None),
+    ],
+)
+def test_the_rank_is_that_of_the_innermost_launcher(
+    tmp_path: Path, environment: dict[str, str], rank: int | None, size: int | None
+) -> None:
+    file = kernels(Spool().text(PROCESS | {"environment": environment}).text(CLOCKS).text(FINAL), 1)
+    (process,) = told(tmp_path, file)["process"]
+    assert (process.get("rank"), process.get("world_size")) == (rank, size)
+
+
+def test_a_recording_that_waited_for_the_programs_word_says_so(tmp_path: Path) -> None:
+    file = kernels(Spool().text(PROCESS | {"options": {"paused": True}}).text(CLOCKS).text(FINAL), 1)
+    assert told(tmp_path, file).counts() == {"paused": 1}
+
+
+def test_numbers_and_texts_that_cannot_be_are_left_out_or_replaced(tmp_path: Path) -> None:
+    file = kernels(Spool().text(PROCESS | {"executable": "caf\ud800"}).text(CLOCKS).text(FINAL), 1)
+    file.rows("total", {"name": 0, "device": NONE, "count": 1, "time": 5, "shortest": 5, "longest": 5})
+    file.rows("histogram", {"name": 0, "device": NONE, "bucket": 200, "count": 1})
+    block = {"address": 1, "bytes": 4, "owner": NONE, "stack": NONE, "thread": NONE, "time": T0}
+    file.rows("tensor", {**block, "device": 2**31 - 1})
+    found = told(tmp_path, file)
+    assert found["process"][0]["name"] == "caf?"
+    assert "device" not in found["total"][0]
+    assert json.loads(found["total"][0]["args"])["histogram"] == {}
+
+
+def test_a_second_description_of_the_tables_is_damage(tmp_path: Path) -> None:
+    file = kernels(complete(), 1)
+    file.chunk(0, 1, 1, b'{"spool": 1, "tables": {"kernel": {"kind": 4, "columns": [["start", "u8"]]}}}')
+    assert told(tmp_path, file).counts() == {"truncated": 1}
 
 
 def test_damaged_files_give_an_error_or_some_rows_and_never_a_crash(tmp_path: Path) -> None:
