@@ -32,6 +32,9 @@ CALLS = ("runtime", "driver", "external")
 AGENT = Path(__file__).parent / "agent" / "start"
 """What Python imports as it starts: the agent, for ranges and hooks in the program."""
 
+INJECTED = ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
+"""By which the driver and the NVTX in the program load the collector."""
+
 JOBS = ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid")
 """What launchers call the job, so that its ranks, each recorded for itself, are one run."""
 
@@ -108,7 +111,7 @@ def _new_folder(parent: Path) -> Path:
 
 def overridden(environment: Mapping[str, str]) -> list[str]:
     """The variables of the user's that recording replaces."""
-    return [name for name in ("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH") if environment.get(name)]
+    return [name for name in INJECTED if environment.get(name)]
 
 
 def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str, str]]:
@@ -120,9 +123,9 @@ def prepare(options: Options, parent: Path, cache: Path) -> tuple[Path, dict[str
     library = native_library.library(cache)
     cupti = native_library.cupti()
     folder = _new_folder(parent)
-    added = options.variables(folder) | {"CUDA_INJECTION64_PATH": str(library)}
-    if cupti is not None:  # which also hands ranges of NVTX over to the collector
-        added |= {"TRACELODE_CUPTI": str(cupti), "NVTX_INJECTION64_PATH": str(cupti)}
+    added = options.variables(folder) | dict.fromkeys(INJECTED, str(library))
+    if cupti is not None:
+        added["TRACELODE_CUPTI"] = str(cupti)
     added["PYTHONPATH"] = os.pathsep.join(filter(None, (str(AGENT), os.environ.get("PYTHONPATH"))))
     return folder, dict(os.environ) | added
 

@@ -49,7 +49,6 @@ STOPPED = {
     "disk": "the files could not be written",
     "size": "the files had reached their limit",
     "limit": "the files had reached their limit",
-    "failed": "the agent in the program failed",
 }
 
 

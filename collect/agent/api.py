@@ -77,9 +77,11 @@ def push(name: str) -> None:
 
 def pop() -> None:
     """Closes the range that this thread pushed last; without one it is counted and nothing else."""
-    recording = SESSION.recording
+    recording, held = SESSION.recording, SESSION.held
     if recording is not None:
         recording.pop()
+    elif held is not None and held.here.place.pushed:  # before `stop`
+        SESSION.close(held.here.place.pushed.pop())
 
 
 def mark(name: str) -> None:

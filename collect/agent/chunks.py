@@ -12,7 +12,7 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 
-__all__ = ["NONE", "TABLES", "encode_names", "encode_rows", "encode_schema", "encode_text"]
+__all__ = ["NONE", "ROWS", "TABLES", "encode_names", "encode_rows", "encode_schema", "encode_text"]
 
 NONE = 0xFFFFFFFF
 """Stands for "no name" and "no thread"."""
@@ -52,6 +52,11 @@ TABLES: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     ),
 }
 """The tables of the file: their numbers and their columns, in the order of a row."""
+
+ROWS: Mapping[str, int] = {
+    table: sum(int(code[1]) for _, code in columns) for table, (_, columns) in TABLES.items() if table != "name"
+}
+"""The tables of events, with the bytes of a row."""
 
 CODES = {"u1": "B", "u4": "I", "u8": "Q", "i4": "i", "i8": "q"}
 

@@ -1,17 +1,18 @@
 """Holds the events of this process until they are written: bounded, from any thread, and without a thread of its own.
 
-A thread of ours would make `fork` in the user's program warn, so rows are written by the thread that adds one, when
-half a second has passed since the last time or when there are many, and at the end.
+A thread of ours would make `fork` in the user's program warn, so rows are written by the thread that adds one: at once
+where few come, else together with those before it, several times in each period of writing; and at the end.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from .chunks import NONE, TABLES
+from .chunks import NONE, ROWS, TABLES
 from .process import clocks, now
 from .spool import Spool
 
@@ -37,7 +38,9 @@ MOST_TEXT, TEXT_COST = 1 << 26, 100
 ranges may run for weeks."""
 
 LONGEST_NAME, LONGEST_ERROR = 1 << 14, 500
-PERIOD_NS = 500_000_000
+PROMPT = 10
+"""Writes of rows in a period, on average and at once: what a program does before it waits and crashes is there then."""
+
 CLOCKS_NS = 1_000_000_000
 
 
@@ -58,26 +61,32 @@ class Place:
 class _Here(threading.local):
     """The place of the thread that asks."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: weakref.WeakSet[Place]) -> None:
         self.place = Place()
+        places.add(self.place)
 
 
 class Recording:
     """The events of one process since `begin`, of which those not written yet are held here."""
 
-    def __init__(self, directory: str, hooks: Sequence[str], limit: int = 0) -> None:
-        self.here = _Here()
-        self.began = self.stepped = self.due = now()
+    def __init__(self, directory: str, hooks: Sequence[str], *, period_ns: int, limit: int = 0) -> None:
+        self._places: weakref.WeakSet[Place] = weakref.WeakSet()
+        self._pushed: set[Place] = set()  # those of threads that may have ended with it
+        self.here = _Here(self._places)
+        self.began = self.stepped = self.due = self._prompt = now()
+        self._period = period_ns
         self.sources: list[Callable[[Recording, bool], None]] = []
         self.counts = dict.fromkeys(("unmatched_pops", "open", "errors", "skipped_threads", "allocator_overruns"), 0)
         self.stepper: object = None
         self._error: str | None = None
         self.spool = Spool(directory, hooks)
         self._limit = limit
+        self._full = False
+        self._closed = False  # says nothing more before the end
         # Cells, row after row: a tuple for each row would have the garbage collector run for every 700 of them.
-        self._tables: dict[str, list[int]] = {"range": [], "op": [], "tensor": []}
-        self._kept = dict.fromkeys(self._tables, 0)
-        self._lost = dict.fromkeys(self._tables, 0)
+        self._tables: dict[str, list[int]] = {table: [] for table in ROWS}
+        self._taken = dict.fromkeys(ROWS, 0)
+        self._lost = dict.fromkeys(ROWS, 0)
         self._texts: list[Mapping[str, object]] = []
         self._numbers = itertools.count()
         self._names: dict[str, int] = {}
@@ -89,7 +98,7 @@ class Recording:
     def begin(self) -> None:
         """Begins or goes on: what began earlier is not recorded."""
         self.began = self.stepped = now()
-        self.due = self.began + PERIOD_NS
+        self.due, self._prompt = self.began + self._period, self.began - self._period
 
     def enter(self, name: object) -> Entry:
         """Opens a range of this thread."""
@@ -109,15 +118,19 @@ class Recording:
 
     def push(self, name: object) -> None:
         """Opens a range that the same thread's `pop` closes."""
-        self.here.place.pushed.append(self.enter(name))
+        place = self.here.place
+        place.pushed.append(self.enter(name))
+        self._pushed.add(place)
 
     def pop(self) -> None:
         """Closes the range that was pushed last, if any."""
-        pushed = self.here.place.pushed
-        if pushed:
-            self.leave(pushed.pop())
-        else:
+        place = self.here.place
+        if not place.pushed:
             self.counts["unmatched_pops"] += 1
+            return
+        self.leave(place.pushed.pop())
+        if not place.pushed:
+            self._pushed.discard(place)
 
     def pop_all(self) -> None:
         """Closes what this thread pushed and the end of the program leaves open."""
@@ -145,6 +158,9 @@ class Recording:
             self._lost[table] += 1
         if time >= self.due or len(cells) >= LIMIT:
             self.flush()
+        elif time >= self._prompt:
+            self._prompt = max(self._prompt, time - self._period) + self._period // PROMPT
+            self.flush(rows_only=True)
 
     def hold(self, table: str, row: tuple[int, ...]) -> None:
         """Holds a row that a source gives while all are being written."""
@@ -174,12 +190,16 @@ class Recording:
         except Exception:  # noqa: BLE001 an error of the program's own kind, which fails again when it is asked
             return
 
-    def flush(self, stopped: str | None = None, final: bool = False) -> None:
+    def flush(self, stopped: str | None = None, final: bool = False, rows_only: bool = False) -> None:
         """Writes what is held, unless another thread is at it; the last time waits a second for that one."""
         if not self._writing.acquire(timeout=1.0 if final else 0):
             return
         try:
-            self._write(stopped, final)
+            self._write_rows(rows_only, final)
+            if self._closed and not final:
+                return
+            if not rows_only or self._full or self.spool.error:
+                self._write_state(stopped, final)
         except Exception as error:  # noqa: BLE001 nothing that goes wrong here may stop the program
             self.trouble(error)
         finally:
@@ -198,10 +218,10 @@ class Recording:
         self._names[text] = number
         return number
 
-    def _write(self, stopped: str | None, final: bool) -> None:
-        time = now()
-        self.due = time + PERIOD_NS
-        for source in self.sources:
+    def _write_rows(self, rows_only: bool, final: bool) -> None:
+        if not rows_only:
+            self.due = now() + self._period
+        for source in () if rows_only else self.sources:
             try:
                 source(self, final)
             except Exception as error:  # noqa: BLE001 what one source cannot give must not keep back the rows of others
@@ -211,24 +231,18 @@ class Recording:
         if not any(batches.values()) and not self.spool.bytes:
             self._new_names[:0] = names  # no folder for a process without events
             return
-        full = 0 < self._limit <= self.spool.bytes
-        closed = full or self.spool.failed
-        for table, cells in batches.items():
-            count = self._lost if closed else self._kept
-            count[table] += len(cells) // len(TABLES[table][1])
         texts = _taken(self._texts)
-        if not closed:
-            self._add(names, batches, texts)
-        if final or time - self._told_clocks > CLOCKS_NS:
-            self._told_clocks = time
-            self.spool.text(clocks())
-        self.spool.text(self._state(final, "limit" if full else stopped))
-        self.spool.write()
+        for table, cells in batches.items():
+            self._taken[table] += len(cells) // len(TABLES[table][1])
+        if not self._full:
+            self._add(names, self._fitting(names, batches), texts)
+        for error in self.spool.write():
+            self.trouble(error)
 
     def _add(
         self,
         names: Sequence[tuple[int, bytes]],
-        batches: Mapping[str, list[int]],
+        batches: Mapping[str, Sequence[int]],
         texts: Sequence[Mapping[str, object]],
     ) -> None:
         if names:
@@ -239,17 +253,50 @@ class Recording:
         for said in texts:
             self.spool.text(said)
 
+    def _fitting(self, names: Sequence[tuple[int, bytes]], batches: Mapping[str, list[int]]) -> dict[str, list[int]]:
+        """As many rows as there is room for below the limit; the others are counted as dropped."""
+        if not self._limit:
+            return dict(batches)
+        room = self._limit - self.spool.bytes - sum(8 + len(text) for _, text in names)
+        fitting: dict[str, list[int]] = {}
+        for table, cells in batches.items():
+            width = len(TABLES[table][1])
+            rows = min(len(cells) // width, max(room, 0) // ROWS[table])
+            room -= rows * ROWS[table]
+            fitting[table] = cells[: rows * width]
+            self._full = self._full or len(fitting[table]) < len(cells)
+        self._full = self._full or room <= 0
+        return fitting
+
+    def _write_state(self, stopped: str | None, final: bool) -> None:
+        time = now()
+        if not self.spool.bytes:
+            return
+        if final or time - self._told_clocks > CLOCKS_NS:
+            self._told_clocks = time
+            self.spool.text(clocks())
+        self.spool.text(self._state(final, stopped))
+        self.spool.write()
+        if self.spool.error is not None:
+            self.spool.last_text(self._state(final, stopped))
+        self._closed = self._full or self.spool.error is not None
+
     def _state(self, final: bool, stopped: str | None) -> Mapping[str, object]:
+        failed, kept = self.spool.error is not None, self.spool.kept
+        records = {table: taken + self._lost[table] for table, taken in self._taken.items()}
+        counts = dict(self.counts)
+        if final:  # what the end of the program leaves open
+            counts["open"] += sum(place.depth for place in {*self._places, *self._pushed})
         return {
             "what": "state",
-            "final": final,
-            "records": {table: kept + self._lost[table] for table, kept in self._kept.items()},
-            "kept": dict(self._kept),
-            "dropped": sum(self._lost.values()),
-            **self.counts,
-            "error": self._error,
+            "final": final or failed,
+            "records": records,
+            "kept": dict(kept),
+            "dropped": sum(records.values()) - sum(kept.values()),
+            **counts,
+            "error": self.spool.error or self._error,
             "spool_bytes": self.spool.bytes,
-            "stopped": stopped,
+            "stopped": "disk" if failed else "limit" if self._full else stopped,
         }
 
 

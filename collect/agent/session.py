@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import native
+from . import endings, native
 from .process import measurable
 from .recording import RANGE, Recording
 
@@ -16,6 +15,11 @@ if TYPE_CHECKING:
     from .recording import Entry
 
 __all__ = ["SESSION", "Session"]
+
+
+PERIOD_MS = 500
+NEVER = 1 << 62
+"""Nanoseconds: a period of writing that does not end."""
 
 
 class Session:
@@ -66,6 +70,8 @@ class Session:
         self.held = self._made(os.path.abspath(directory))  # noqa: PTH100 pathlib would be one more import
         atexit.register(self._finish)
         os.register_at_fork(after_in_child=self._after_fork)
+        # The end of children of multiprocessing, too. What becomes another program may also fail to do so, and go on.
+        endings.watch({"_exit": self._finish, "execv": self._flush_all, "execve": self._flush_all})
 
     def _go(self) -> None:
         if self.held is None or self.recording is not None:
@@ -86,8 +92,8 @@ class Session:
             self.observers[1]()
 
     def _made(self, directory: str) -> Recording:
-        limit = os.environ.get("TRACELODE_RECORD_STOP", "")
-        return Recording(directory, self.hooks, int(limit) if limit.isdigit() else 0)
+        period, limit = _number("TRACELODE_RECORD_FLUSH", PERIOD_MS), _number("TRACELODE_RECORD_STOP", 0)
+        return Recording(directory, self.hooks, period_ns=period * 1_000_000 or NEVER, limit=limit)
 
     def _after_fork(self) -> None:
         """A child is a process of its own, which has none of the events that its parent holds."""
@@ -96,19 +102,21 @@ class Session:
         self.held = self._made(self.held.spool.directory)
         if self.recording is not None:
             self.recording = self.held
-        util = sys.modules.get("multiprocessing.util")
-        if util is not None:  # its children end without the handlers of atexit, and forget finalizers made before
-            util.register_after_fork(self, Session._finish_with_multiprocessing)
-
-    def _finish_with_multiprocessing(self) -> None:
-        sys.modules["multiprocessing.util"].Finalize(None, self._finish, exitpriority=-100)
 
     def _finish(self) -> None:
         if self.recording is not None:
             self.recording.pop_all()
         self._pause()
+        self._flush_all()
+
+    def _flush_all(self) -> None:
         if self.held is not None:
             self.held.flush(stopped="exit", final=True)
+
+
+def _number(name: str, otherwise: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() and text.isascii() else otherwise
 
 
 SESSION = Session()

@@ -71,8 +71,10 @@ bool Collector::fail(const std::string& message, const std::string& hint) {
     if (working) errors_.push_back(json.text());
   }
   if (!working) {
-    Recorder recorder(options_, cupti_, clock_, folder_, first_facts().text());
-    recorder.spool().text(json.text());
+    recorder_ = std::make_unique<Recorder>(options_, cupti_, clock_, folder_, first_facts().text());
+    recorder_->spool().text(json.text());
+    publish("exit");
+    recorder_->spool().text(state());
   }
   return false;
 }
@@ -114,15 +116,20 @@ void Collector::finish() {
   if (!done) say("the recording could not be finished in time: its last part is missing");
 }
 
+// Also in a pause: what one pushes, the other must find, whatever happens in between.
 bool Collector::push(uint64_t external) {
-  return recording_ && options_.wants("external") && cupti_.push_external &&
+  return options_.wants("external") && cupti_.push_external &&
          cupti_.push_external(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, external) == CUPTI_SUCCESS;
 }
 
 bool Collector::pop() {
   uint64_t last = 0;
-  return recording_ && options_.wants("external") && cupti_.pop_external &&
+  return options_.wants("external") && cupti_.pop_external &&
          cupti_.pop_external(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last) == CUPTI_SUCCESS;
+}
+
+void Collector::take_ranges(NvtxTables tables) {
+  if (options_.wants("marker") && cupti_.initialize_nvtx) cupti_.initialize_nvtx(tables);
 }
 
 std::string Collector::state() {
@@ -138,6 +145,7 @@ void Collector::work() noexcept {
     // Out of memory, most likely. The records are the lesser loss.
     say("the recording has failed: the program runs on without it");
     current = nullptr;
+    const std::lock_guard<std::mutex> lock(switching_);
     recording_ = false;
     disable_kinds();
   }
@@ -188,11 +196,16 @@ void Collector::wait_for_work() {
 void Collector::drain() {
   for (std::vector<Filled> filled = buffers_.take(); !filled.empty(); filled = buffers_.take()) {
     for (const Filled& buffer : filled) {
+      tell_start();
       recorder_->take(buffer.data, buffer.valid);
       buffers_.give_back(buffer.data);
+      end_if_full();
     }
-    if (!recorder_->spool().error().empty()) stop_recording(recorder_->spool().error());
   }
+}
+
+void Collector::tell_start() {
+  if (!start_clocks_.empty()) recorder_->spool().text(std::exchange(start_clocks_, ""));
 }
 
 // Has CUPTI deliver what it holds. An unforced flush leaves the buffers with unfinished records.
@@ -211,31 +224,46 @@ void Collector::write(Why why) {
   Spool& spool = recorder_->spool();
   const uint64_t delivered = buffers_.delivered(), time = now(CLOCK_MONOTONIC_RAW);
   if (!delivered && errors.empty() && !spool.bytes()) return;  // nothing that is worth a folder
-  if (!start_clocks_.empty()) spool.text(std::exchange(start_clocks_, ""));
+  if (ended_ && why != Why::end) return publish("");
+  tell_start();
   for (const std::string& error : errors) spool.text(error);
   recorder_->flush();
   if (why == Why::end || time >= next_clocks_) {
     spool.text(clock_triple().text());
     next_clocks_ = time + second_ns;
   }
-  if (delivered != totalled_buffers_ && (why != Why::due || time >= next_totals_)) {
-    const size_t rows = recorder_->report_totals();
-    // Soon at first, then every ten seconds, and the more there is to tell the rarer: reports stay small beside rows.
-    totals_pause_ = std::min(2 * totals_pause_ + second_ns / 2, totals_every_ns) * (1 + rows / 10'000);
-    next_totals_ = time + totals_pause_;
-    totalled_buffers_ = delivered;
-  }
+  write_totals(why);
   publish(why == Why::end ? "exit" : recording_ ? "" : "pause");
   if (why == Why::end || delivered != told_buffers_) spool.text(state());
   told_buffers_ = delivered;
-  if (!spool.error().empty()) stop_recording(spool.error());
+  end_if_full();
+  if (why == Why::end && failed_) spool.last_text(state());
 }
 
-void Collector::stop_recording(const std::string& why) {
-  const std::lock_guard<std::mutex> lock(switching_);
-  if (failed_.exchange(true)) return;
-  say("cannot write " + why + ": the recording ends here, the program runs on");
-  if (recording_.exchange(false)) disable_kinds();
+void Collector::write_totals(Why why) {
+  const uint64_t delivered = buffers_.delivered(), time = now(CLOCK_MONOTONIC_RAW);
+  if (delivered == totalled_buffers_ || (why == Why::due && time < next_totals_)) return;
+  const size_t rows = recorder_->report_totals();
+  // Soon at first, then every ten seconds, and the more there is to tell the rarer: reports stay small beside rows.
+  totals_pause_ = std::min(2 * totals_pause_ + second_ns / 2, totals_every_ns) * (1 + rows / 10'000);
+  next_totals_ = time + totals_pause_;
+  totalled_buffers_ = delivered;
+}
+
+void Collector::end_if_full() {
+  Spool& spool = recorder_->spool();
+  if (ended_ || (spool.error().empty() && !recorder_->at_limit())) return;
+  ended_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(switching_);
+    if (recording_.exchange(false)) disable_kinds();
+  }
+  write_totals(Why::asked);
+  publish("");
+  if (spool.error().empty()) return void(spool.text(state()));
+  failed_ = true;
+  say("cannot write " + spool.error() + ": the recording ends here, the program runs on");
+  spool.last_text(state());
 }
 
 Json Collector::first_facts() const {
@@ -256,9 +284,9 @@ void Collector::publish(const char* stopped) {
   for (const auto& [kind, count] : counts.unknown) unknown.add(std::to_string(kind).c_str(), count);
   invalid.add("zero", counts.zero).add("inverted", counts.inverted).add("future", counts.future);
   const std::string error = recorder_->spool().error();
-  const char* const why = !error.empty() ? "disk" : recorder_->at_limit() ? "size" : stopped;
+  const bool unwritable = !error.empty(), at_end = std::string(stopped) == "exit";
   Json json;
-  json.add("what", "state").add("final", std::string(stopped) == "exit").add("active", recording_.load());
+  json.add("what", "state").add("final", unwritable || at_end).add("active", recording_.load());
   json.add("folder", folder_).add("records", records).add("kept", kept).add("dropped", buffers_.dropped());
   json.add("refused_buffers", buffers_.refused()).add("unknown", unknown).add("invalid", invalid);
   json.add("filtered", counts.filtered).add("sampled_out", counts.sampled_out);
@@ -266,10 +294,12 @@ void Collector::publish(const char* stopped) {
   json.add("beyond_limit", counts.beyond_limit).add("unwritten", counts.unwritten);
   json.add("broken_buffers", counts.broken_buffers).add("names_beyond", recorder_->names().beyond());
   json.add("buffers", buffers_.delivered()).add("buffer_bytes", uint64_t{buffers_.allocated_bytes()});
-  json.add("worker_cpu_ns", now(CLOCK_THREAD_CPUTIME_ID)).add("spool_bytes", recorder_->spool().bytes());
-  json.add("stopped", why);
+  json.add("spool_bytes", recorder_->spool().bytes());
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!error.empty() || !failure_.empty()) json.add("error", error.empty() ? failure_ : error);
+  json.add("worker_cpu_ns", working_ ? now(CLOCK_THREAD_CPUTIME_ID) : uint64_t{0});
+  const bool failed = !failure_.empty();
+  json.add("stopped", unwritable ? "disk" : recorder_->at_limit() ? "size" : at_end && failed ? "error" : stopped);
+  if (unwritable || failed) json.add("error", unwritable ? error : failure_);
   state_ = json.text();
 }
 

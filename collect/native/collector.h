@@ -37,6 +37,9 @@ class Collector {
   bool push(uint64_t external);
   bool pop();
 
+  // Hands a library's ranges of NVTX over to CUPTI.
+  void take_ranges(NvtxTables tables);
+
   bool recording() const { return recording_; }
   // The state as JSON, as it was at the last flush.
   std::string state();
@@ -65,10 +68,13 @@ class Collector {
   void serve();
   void wait_for_work();
   void drain();
+  void tell_start();
   void collect(CUpti_ActivityFlag how);
   enum class Why { due, asked, end };
   void write(Why why);
-  void stop_recording(const std::string& why);
+  void write_totals(Why why);
+  // Ends it for good where the file has its size, or cannot be written.
+  void end_if_full();
   void publish(const char* stopped);
 
   const Options options_;
@@ -83,6 +89,7 @@ class Collector {
   std::atomic<bool> uvm_pending_{false};
   std::mutex switching_;  // held while kinds are turned on or off
   std::string refused_;   // the kinds that CUPTI does not record; under switching_
+  std::atomic<bool> ended_{false};   // for good
   std::atomic<bool> failed_{false};  // writing has
 
   std::mutex mutex_;  // of the following

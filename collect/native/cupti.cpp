@@ -69,6 +69,7 @@ std::string Cupti::load(const std::string& preferred) {
   bind(library, "cuptiActivityFlushPeriod", flush_period);
   bind(library, "cuptiActivityRegisterTimestampCallback", register_timestamp);
   bind(library, "cuptiActivityEnableAllSyncRecords", enable_all_syncs);
+  bind(library, "InitializeInjectionNvtx2", initialize_nvtx);
   return "";
 }
 

@@ -8,6 +8,9 @@
 
 namespace tracelode {
 
+// Where NVTX, in one of the libraries of the process, keeps its functions.
+using NvtxTables = const void* (*)(uint32_t);
+
 struct Cupti {
   // The oldest that is used: CUDA 12.1. Before it the clock cannot be chosen.
   static constexpr uint32_t oldest = 18;
@@ -39,6 +42,7 @@ struct Cupti {
   CUptiResult (*flush_period)(uint32_t) = nullptr;
   CUptiResult (*register_timestamp)(uint64_t (*)()) = nullptr;
   CUptiResult (*enable_all_syncs)(uint8_t) = nullptr;
+  int (*initialize_nvtx)(NvtxTables) = nullptr;
 
   // What keeps CUPTI from being used; empty if nothing does.
   std::string load(const std::string& preferred);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "collector.h"
 #include "process.h"
@@ -21,6 +22,23 @@ struct Life {
 };
 
 std::atomic<Life*> life{new Life};
+
+// Libraries whose ranges of NVTX wait for a recording: a list without a lock, since a child may be forked at any time.
+struct Ranges {
+  NvtxTables tables;
+  Ranges* next;
+};
+
+std::atomic<Ranges*> waiting_ranges{nullptr};
+
+void hand_over_ranges() {
+  Collector* const collector = current;
+  if (!collector) return;
+  for (Ranges* one = waiting_ranges.exchange(nullptr); one;) {
+    collector->take_ranges(one->tables);
+    delete std::exchange(one, one->next);
+  }
+}
 
 void finish() noexcept {
   try {
@@ -68,7 +86,7 @@ Collector* begin(Life& own) {
   const Options options = read_options();
   if (options.folder.empty() || !open_driver()) return nullptr;
   own.collector = new Collector(options, folder_of(own, options.folder));
-  own.collector->begin();
+  if (own.collector->begin()) hand_over_ranges();
   return own.collector;
 }
 
@@ -87,6 +105,18 @@ int with_current(Function function) noexcept {
 
 }  // namespace tracelode
 
+// The interface to C. Programs look the functions up in the library that CUDA_INJECTION64_PATH names, once CUDA has
+// loaded it (dlopen with RTLD_NOLOAD, then dlsym). Any thread may call them, also where nothing is recorded. Those that
+// return int return 0 if they did what they should, else -1.
+//
+//   int tracelode_start(void);           begins to record, or goes on
+//   int tracelode_stop(void);            pauses
+//   int tracelode_flush(void);           writes all that there is; waits for it, at most ten seconds
+//   int tracelode_push(uint64_t number); gives this thread's calls a number until the pop (table `external`); where it
+//   int tracelode_pop(void);             returns -1 nothing was pushed, and nothing is to be popped
+//   int tracelode_active(void);          1 while events are recorded, else 0
+//   const char* tracelode_state(void);   what has been recorded, as JSON; valid until this thread's next call
+
 #define TRACELODE_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Called by the driver for CUDA_INJECTION64_PATH, in cuInit.
@@ -102,7 +132,19 @@ TRACELODE_EXPORT int InitializeInjection() {
   return 1;
 }
 
-// Begins to record, or goes on after tracelode_stop().
+// Called for NVTX_INJECTION64_PATH when a library first uses NVTX, with or without CUDA: its ranges go to the CUPTI
+// that records, as soon as there is one. Loads nothing.
+TRACELODE_EXPORT int InitializeInjectionNvtx2(tracelode::NvtxTables tables) {
+  using namespace tracelode;
+  try {
+    auto* const one = new Ranges{tables, waiting_ranges};
+    while (!waiting_ranges.compare_exchange_weak(one->next, one)) continue;
+    hand_over_ranges();
+  } catch (...) {  // no memory: no ranges
+  }
+  return 1;
+}
+
 TRACELODE_EXPORT int tracelode_start() {
   using namespace tracelode;
   try {
@@ -116,17 +158,16 @@ TRACELODE_EXPORT int tracelode_start() {
   }
 }
 
-// Pauses. What has ended by now is written; synchronise the device before to have it all.
+// What has ended by now is written; synchronise the device before to have it all.
 TRACELODE_EXPORT int tracelode_stop() {
   return tracelode::with_current([](tracelode::Collector& collector) { return collector.pause(); });
 }
 
-// Writes all there is. For programs that end without running exit handlers.
+// For programs that end without running exit handlers.
 TRACELODE_EXPORT int tracelode_flush() {
   return tracelode::with_current([](tracelode::Collector& collector) { return collector.flush(); });
 }
 
-// Marks the calls of this thread from here to the pop with a number.
 TRACELODE_EXPORT int tracelode_push(uint64_t external) {
   return tracelode::with_current([=](tracelode::Collector& collector) { return collector.push(external); });
 }
@@ -140,7 +181,7 @@ TRACELODE_EXPORT int tracelode_active() {
   return collector && collector->recording();
 }
 
-// The state as JSON, the process's folder in it also where nothing is recorded. Valid until this thread's next call.
+// The process's folder is in it also where nothing is recorded.
 TRACELODE_EXPORT const char* tracelode_state() {
   using namespace tracelode;
   static thread_local std::string text;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <ctime>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tracelode {
@@ -10,6 +11,17 @@ namespace tracelode {
 namespace {
 
 constexpr int quiet[] = {SIGPIPE, SIGXFSZ};
+
+// The user's: what a program puts in its place later, such as the file of a daemon, is not for our lines.
+struct Stderr {
+  struct stat file = {};
+  const bool open = fstat(STDERR_FILENO, &file) == 0;
+
+  bool is(const Stderr& other) const {
+    return open && other.open && file.st_dev == other.file.st_dev && file.st_ino == other.file.st_ino;
+  }
+};
+const Stderr at_first;
 
 }  // namespace
 
@@ -38,6 +50,7 @@ QuietSignals::~QuietSignals() {
 }
 
 void say(const std::string& line) noexcept {
+  if (!at_first.is(Stderr())) return;
   try {
     const std::string text = "tracelode: " + line + "\n";
     const QuietSignals quiet_signals;

@@ -6,7 +6,7 @@
 
 namespace tracelode {
 
-// Writes "tracelode: <line>" to stderr in one write; a closed stderr is nobody's fault.
+// Writes "tracelode: <line>" to stderr in one write; not to another file that has been put in its place since.
 void say(const std::string& line) noexcept;
 
 // While it lives, SIGPIPE and SIGXFSZ that this thread raises by writing are swallowed: the error number is enough.

@@ -40,11 +40,12 @@ bool Recorder::valid(uint64_t start, uint64_t end) {
   return false;
 }
 
-bool Recorder::keep(Kind kind) {
+bool Recorder::keep() {
   if (!spool_.error().empty()) return ++counts_.unwritten, false;
   if (!rows_) return ++counts_.reduced, false;
+  at_limit_ = at_limit_ || (stop_bytes_ && spool_.bytes() + waiting_bytes_ >= stop_bytes_);
   if (at_limit_) return ++counts_.beyond_limit, false;
-  return ++counts_.kept[kind], true;
+  return true;
 }
 
 uint32_t Recorder::name_of(const char* text) {
@@ -52,6 +53,7 @@ uint32_t Recorder::name_of(const char* text) {
   if (names_.size() == before) return id;
   const std::string shown = demangled(names_.text(id));
   name_tail_ += shown;
+  waiting_bytes_ += shown.size();
   add(tables_.name, id, static_cast<uint32_t>(shown.size()));
   if (name_tail_.size() >= most_tail_bytes) flush();
   return id;
@@ -59,35 +61,35 @@ uint32_t Recorder::name_of(const char* text) {
 
 void Recorder::flush() {
   tables_.name.write(spool_, std::exchange(name_tail_, ""));
-  tables_.each([&](auto& table) { table.write(spool_); });
-  at_limit_ = stop_bytes_ && spool_.bytes() >= stop_bytes_;
+  unsigned number = 0;
+  tables_.each([&](auto& table) {
+    const unsigned kind = number++ - Tables::before_kinds;
+    const uint32_t rows = table.rows();
+    const bool written = table.write(spool_);
+    if (kind < kinds) (written ? counts_.kept[kind] : counts_.unwritten) += rows;
+  });
+  waiting_bytes_ = 0;
+  at_limit_ = at_limit_ || (stop_bytes_ && spool_.bytes() >= stop_bytes_);
 }
 
 size_t Recorder::report_totals() {
   flush();
-  uint64_t rows = 0, buckets = 0;
-  for (const auto& [device, by_name] : totals_.devices()) {
-    for (const Total& total : by_name) {
-      rows += total.count != 0;
-      for (uint64_t count : total.buckets) buckets += count != 0;
-    }
-  }
-  Json head;
-  head.add("what", "totals").add("number", reports_++).add("rows", rows).add("buckets", buckets);
-  spool_.text(head.text());
+  size_t rows = 0;
   for (const auto& [device, by_name] : totals_.devices()) {
     for (uint32_t name = 0; name < by_name.size(); ++name) {
       const Total& total = by_name[name];
       if (!total.count) continue;
+      ++rows;
       add(tables_.total, name, device, total.count, total.time, total.shortest, total.longest);
       for (unsigned at = 0; at < total.buckets.size(); ++at) {
         if (!total.buckets[at]) continue;
+        ++rows;
         add(tables_.histogram, name, device, static_cast<uint8_t>(total.first_bucket + at), total.buckets[at]);
       }
     }
   }
   flush();
-  return rows + buckets;
+  return rows;
 }
 
 }  // namespace tracelode

@@ -15,7 +15,7 @@
 namespace tracelode {
 
 // What became of the records. Each record that is not in `unknown` is counted once in `records` and, of the others,
-// either in `kept` or in one of the reasons why there is no row of it.
+// either in `kept` or in one of the reasons why there is no row of it; those that wait to be written in none yet.
 struct Counts {
   uint64_t records[kinds] = {}, kept[kinds] = {};
   uint64_t zero = 0, inverted = 0, future = 0;  // of their times
@@ -66,14 +66,15 @@ class Recorder {
 
   // Whether the times can be true; counts those that cannot.
   bool valid(uint64_t start, uint64_t end);
-  // Whether there shall be a row; counts it if so, and why not if not.
-  bool keep(Kind kind);
+  // Whether there shall be a row; counts why not if not.
+  bool keep();
   uint32_t name_of(const char* text);
   uint32_t config_of(const CUpti_ActivityKernel9& record, uint32_t name);
   void name_call(uint8_t interface, uint32_t function);
   template <class Table, class... Values>
   void add(Table& table, Values... values) {
     table.add(values...);
+    waiting_bytes_ += (sizeof(values) + ...);
     if (table.full()) flush();
   }
 
@@ -92,7 +93,7 @@ class Recorder {
   std::set<uint32_t> devices_;
   std::set<std::pair<uint8_t, uint32_t>> calls_;
   uint64_t latest_ = 0;  // times after it lie in the future
-  uint64_t reports_ = 0;
+  uint64_t waiting_bytes_ = 0;  // of rows and names
   bool at_limit_ = false;
 };
 

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint32_t no_device = 0xffffffff;
 
-// How many copies a record stands for: records of older versions end before the field.
+// How many copies a record stands for: records of versions older than CUDA 12.8 end before the field.
 uint64_t copies(const CUpti_ActivityMemcpy5& record, uint32_t version) {
-#if CUPTI_API_VERSION >= 28
-  if (version >= 28) return reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).copyCount;
+#if CUPTI_API_VERSION >= 26
+  if (version >= 26) return reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).copyCount;
 #endif
   static_cast<void>(record), static_cast<void>(version);
   return 1;
@@ -54,11 +54,12 @@ void Recorder::take(const CUpti_ActivityKernel9& r) {
   const bool in_range = selection_.next_in_range();
   if (!valid(r.start, r.end)) return;
   if (!in_range) return void(++counts_.outside_range);
-  const uint32_t name = name_of(r.name ? r.name : "");
-  if (!selection_.wants(name, names_.text(name))) return void(++counts_.filtered);
+  const char* const text = r.name ? r.name : "";
+  const uint32_t name = name_of(text);
+  if (!selection_.wants(name, names_.text(name), text)) return void(++counts_.filtered);
   totals_.add(name, r.deviceId, r.end - r.start);
   if (!selection_.next_in_sample()) return void(++counts_.sampled_out);
-  if (!keep(kind)) return;
+  if (!keep()) return;
   const uint32_t config = config_of(r, name);
   if (kind == Kind::kernel) {
     add(tables_.kernel, r.start, r.end, r.correlationId, config, r.deviceId, r.contextId, r.streamId);
@@ -82,34 +83,34 @@ uint32_t Recorder::config_of(const CUpti_ActivityKernel9& r, uint32_t name) {
 
 void Recorder::take(const CUpti_ActivityMemcpy5& r) {
   ++counts_.records[Kind::copy];
-  if (!valid(r.start, r.end) || !keep(Kind::copy)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.copy, r.start, r.end, r.correlationId, r.deviceId, r.contextId, r.streamId, r.bytes, r.copyKind,
       r.srcKind, r.dstKind, r.flags, no_device, no_device, r.graphId, r.graphNodeId, copies(r, cupti_.version));
 }
 
 void Recorder::take(const CUpti_ActivityMemcpyPtoP4& r) {
   ++counts_.records[Kind::copy];
-  if (!valid(r.start, r.end) || !keep(Kind::copy)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.copy, r.start, r.end, r.correlationId, r.deviceId, r.contextId, r.streamId, r.bytes, r.copyKind,
       r.srcKind, r.dstKind, r.flags, r.srcDeviceId, r.dstDeviceId, r.graphId, r.graphNodeId, u8{1});
 }
 
 void Recorder::take(const CUpti_ActivityMemset4& r) {
   ++counts_.records[Kind::fill];
-  if (!valid(r.start, r.end) || !keep(Kind::fill)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.fill, r.start, r.end, r.correlationId, r.deviceId, r.contextId, r.streamId, r.bytes, r.value,
       u4{r.memoryKind}, r.graphId, r.graphNodeId);
 }
 
 void Recorder::take(const CUpti_ActivitySynchronization& r) {
   ++counts_.records[Kind::sync];
-  if (!valid(r.start, r.end) || !keep(Kind::sync)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.sync, r.start, r.end, r.correlationId, r.contextId, r.streamId, u4{r.type}, r.cudaEventId);
 }
 
 void Recorder::take(const CUpti_ActivityMemory3& r) {
   ++counts_.records[Kind::memory];
-  if (!valid(r.timestamp, r.timestamp) || !keep(Kind::memory)) return;
+  if (!valid(r.timestamp, r.timestamp) || !keep()) return;
   add(tables_.memory, r.timestamp, r.address, r.bytes, u4{r.memoryOperationType}, u4{r.memoryKind}, r.correlationId,
       r.deviceId, r.contextId, r.streamId, r.isAsync, u4{r.memoryPoolConfig.memoryPoolType},
       r.memoryPoolConfig.address, r.PC, name_of(r.name));
@@ -117,20 +118,20 @@ void Recorder::take(const CUpti_ActivityMemory3& r) {
 
 void Recorder::take(const CUpti_ActivityMemoryPool2& r) {
   ++counts_.records[Kind::pool];
-  if (!valid(r.timestamp, r.timestamp) || !keep(Kind::pool)) return;
+  if (!valid(r.timestamp, r.timestamp) || !keep()) return;
   add(tables_.pool, r.timestamp, r.address, r.size, r.utilizedSize, r.releaseThreshold, u8{r.minBytesToKeep},
       u4{r.memoryPoolOperationType}, u4{r.memoryPoolType}, r.correlationId, r.deviceId);
 }
 
 void Recorder::take(const CUpti_ActivityGraphTrace& r) {
   ++counts_.records[Kind::graph_launch];
-  if (!valid(r.start, r.end) || !keep(Kind::graph_launch)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.graph_launch, r.start, r.end, r.correlationId, r.deviceId, r.contextId, r.streamId, r.graphId);
 }
 
 void Recorder::take(const CUpti_ActivityAPI& r) {
   ++counts_.records[Kind::call];
-  if (!valid(r.start, r.end) || !keep(Kind::call)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   const uint8_t interface = r.kind == CUPTI_ACTIVITY_KIND_DRIVER;
   name_call(interface, r.cbid);
   add(tables_.call, r.start, r.end, r.correlationId, r.threadId, r.cbid, r.returnValue, interface);
@@ -146,7 +147,7 @@ void Recorder::name_call(uint8_t interface, uint32_t function) {
 
 void Recorder::take(const CUpti_ActivityMarker2& r) {
   ++counts_.records[Kind::marker];
-  if (!valid(r.timestamp, r.timestamp) || !keep(Kind::marker)) return;
+  if (!valid(r.timestamp, r.timestamp) || !keep()) return;
   const uint32_t name = name_of(r.name), domain = name_of(r.domain);
   add(tables_.marker, r.timestamp, r.id, u4{r.flags}, u4{r.objectKind}, r.objectId.pt.processId,
       r.objectId.pt.threadId, name, domain);
@@ -154,7 +155,7 @@ void Recorder::take(const CUpti_ActivityMarker2& r) {
 
 void Recorder::take(const CUpti_ActivityOverhead& r) {
   ++counts_.records[Kind::overhead];
-  if (!valid(r.start, r.end) || !keep(Kind::overhead)) return;
+  if (!valid(r.start, r.end) || !keep()) return;
   add(tables_.overhead, r.start, r.end, u4{r.overheadKind}, u4{r.objectKind}, r.objectId.pt.processId,
       r.objectId.pt.threadId);
 }
@@ -167,13 +168,13 @@ void Recorder::take(const CUpti_ActivityUnifiedMemoryCounter2& r) {
                       counter == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING ||
                       counter == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP;
   const uint64_t end = moment ? r.start : r.end;
-  if (!valid(r.start, end) || !keep(Kind::uvm)) return;
+  if (!valid(r.start, end) || !keep()) return;
   add(tables_.uvm, r.start, end, r.value, r.address, counter, r.srcId, r.dstId, r.streamId, r.processId, r.flags);
 }
 
 void Recorder::take(const CUpti_ActivityExternalCorrelation& r) {
   ++counts_.records[Kind::external];
-  if (!keep(Kind::external)) return;
+  if (!keep()) return;
   add(tables_.external, r.correlationId, u4{r.externalKind}, r.externalId);
 }
 

@@ -21,9 +21,11 @@ class Selection {
     return ordinal >= first_ && ordinal < last_;
   }
 
-  // Whether a name has one of the parts, encoded or as it is shown; judged once a name.
-  bool wants(uint32_t name, const std::string& text) {
+  // Whether a text has one of the parts, encoded or as it is shown; judged once a name, unless the name stands for
+  // further texts, too.
+  bool wants(uint32_t name, const std::string& named, const char* text) {
     if (names_.empty()) return true;
+    if (named != text) return has_a_part(text) || has_a_part(demangled(text));
     if (name >= judged_.size()) judged_.resize(name + 1, unknown);
     if (judged_[name] == unknown) judged_[name] = has_a_part(text) || has_a_part(demangled(text));
     return judged_[name];

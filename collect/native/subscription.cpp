@@ -1,8 +1,11 @@
 // How the collector gets hold of CUPTI: subscribing, the clock, the kinds of events.
 #include "collector.h"
 
+#include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <link.h>
+
+#include <utility>
 
 #include "clocks.h"
 #include "message.h"
@@ -32,6 +35,13 @@ const EventKinds event_kinds[] = {
     {"driver", {CUPTI_ACTIVITY_KIND_DRIVER, CUPTI_ACTIVITY_KIND_INVALID}},
     {"uvm", {CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_ACTIVITY_KIND_INVALID}},
     {"external", {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_INVALID}},
+};
+
+// What CUPTI holds of a device must be taken before the program calls one of these.
+const std::pair<CUpti_CallbackDomain, CUpti_CallbackId> resets[] = {
+    {CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020},
+    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2},
+    {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2},
 };
 
 uint64_t monotonic_raw() { return now(CLOCK_MONOTONIC_RAW); }
@@ -79,9 +89,8 @@ bool Collector::prepare() {
   if (cupti_.flush_period) cupti_.flush_period(static_cast<uint32_t>(options_.flush_ms));
   // Without it each poll of an event that has not happened yet is a record.
   if (cupti_.enable_all_syncs) cupti_.enable_all_syncs(0);
-  // What CUPTI holds of a device must be taken before the program resets it.
-  if (cupti_.enable_callback) {
-    cupti_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020);
+  for (const auto& [domain, function] : resets) {
+    if (cupti_.enable_callback) cupti_.enable_callback(1, subscriber_, domain, function);
   }
   return true;
 }
@@ -108,7 +117,7 @@ void Collector::choose_clock() {
 bool Collector::resume() {
   const std::lock_guard<std::mutex> lock(switching_);
   if (recording_) return true;
-  if (failed_ || current != this) return false;
+  if (ended_ || current != this) return false;
   return recording_ = enable_kinds();
 }
 
@@ -141,6 +150,8 @@ bool Collector::enable_kinds() {
   if (!any) return fail(refused.empty() ? "no kind of event is asked for" : "CUPTI records nothing: " + refused);
   if (!refused.empty() && refused != refused_) say("CUPTI does not record " + refused);
   refused_ = refused;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  failure_.clear();
   return true;
 }
 
@@ -183,7 +194,9 @@ void Collector::called(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId
 
 void Collector::enable_uvm() noexcept {
   try {
-    if (!uvm_pending_.exchange(false)) return;
+    // Whoever is turning kinds on or off may wait for what CUPTI holds during this callback: never wait for them here.
+    const std::unique_lock<std::mutex> lock(switching_, std::try_to_lock);
+    if (!lock || !recording_ || !uvm_pending_.exchange(false)) return;
     CUptiResult result = configure_uvm();
     uvm_pending_ = false;
     if (result == CUPTI_SUCCESS) result = cupti_.enable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);

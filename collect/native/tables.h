@@ -60,6 +60,9 @@ struct Tables {
   Table<u4, u4, u8, u8, u8, u8> total{"total", {"name", "device", "count", "time", "shortest", "longest"}};
   Table<u4, u4, u1, u8> histogram{"histogram", {"name", "device", "bucket", "count"}};
 
+  // So many tables come before those of the kinds, which come in the kinds' order.
+  static constexpr unsigned before_kinds = 3;
+
   // Calls the function with each table.
   template <class Function>
   void each(Function function) {

@@ -79,8 +79,8 @@ def test_preparing_makes_the_folder_and_the_environment_last(tmp_path: Path, mon
     monkeypatch.setattr(native_library, "driver", lambda: None)
     folder, environment = record.prepare(record.Options(hooks=("op",)), tmp_path / "recordings", tmp_path)
     assert folder.is_dir() and environment["TRACELODE_RECORD_DIR"] == str(folder)
-    assert environment["CUDA_INJECTION64_PATH"] == str(library)
-    assert environment["TRACELODE_CUPTI"] == environment["NVTX_INJECTION64_PATH"] == str(cupti)
+    assert environment["CUDA_INJECTION64_PATH"] == environment["NVTX_INJECTION64_PATH"] == str(library)
+    assert environment["TRACELODE_CUPTI"] == str(cupti)
     assert environment["PYTHONPATH"].split(os.pathsep) == [str(record.AGENT), "/home/mine"]
     assert (record.AGENT / "sitecustomize.py").is_file()
 

@@ -2,6 +2,8 @@
    APP_THREADS  threads that work
    APP_CALLS    instead: what to do one after another, see run()
    APP_FORK     early: fork before CUDA is used, and use it in both; late: fork after it; exec: and start anew there
+   APP_RANGES   1: use NVTX before CUDA is used
+   APP_LOG      the file for "redirect"
    APP_BEHIND   1: a thread that is still at work when the program ends
    APP_SLEEP    milliseconds before the end
    APP_END      return, exit, quick, _exit, abort, segv, kill */
@@ -16,7 +18,6 @@
 #include <unistd.h>
 
 static int (*synchronize)(void);
-static int (*reset)(void);
 
 static void *work(void *nothing) {
   synchronize();
@@ -54,13 +55,41 @@ static void close_all(void) {
   for (int file = 3; file < 64; ++file) open("/dev/null", O_RDWR);
 }
 
+/* As a daemon does: its log takes the place of stderr. */
+static void redirect(void) {
+  close(2);
+  open(getenv("APP_LOG"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+}
+
+/* What NVTX has its functions in, for whoever wants to put others there. */
+static const void *tables(unsigned number) {
+  fprintf(stderr, "table %u\n", number);
+  return 0;
+}
+
+/* The first use of NVTX in a library. */
+static void ranges(void) {
+  void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_LAZY);
+  int (*initialize)(const void *(*)(unsigned)) =
+      (int (*)(const void *(*)(unsigned)))dlsym(library, "InitializeInjectionNvtx2");
+  fprintf(stderr, "ranges %d\n", initialize ? initialize(tables) : -1);
+}
+
+/* Calls a function of the driver or the runtime. */
+static void cuda(const char *name) {
+  void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
+  int (*function)(void *) = (int (*)(void *))dlsym(driver, name);
+  if (function) function(0);
+}
+
 /* The same process, another program. */
 static void again(void) {
   unsetenv("APP_CALLS");
   execl("/proc/self/exe", "app", (char *)0);
 }
 
-/* Commands in turn: work, close, reset, again, flush, start, stop, push, pop, active, state, or milliseconds. */
+/* Commands in turn: work, close, redirect, ranges, cu..., again, flush, start, stop, push, pop, active, state, or
+   milliseconds. */
 static void run(char *commands) {
   for (char *command = strtok(commands, ","); command; command = strtok(0, ",")) {
     char name[64];
@@ -68,7 +97,9 @@ static void run(char *commands) {
     if (!strcmp(command, "work")) synchronize();
     else if (!strcmp(command, "state")) state();
     else if (!strcmp(command, "close")) close_all();
-    else if (!strcmp(command, "reset")) reset();
+    else if (!strcmp(command, "redirect")) redirect();
+    else if (!strcmp(command, "ranges")) ranges();
+    else if (!strncmp(command, "cu", 2)) cuda(command);
     else if (!strcmp(command, "again")) again();
     else if (atoi(command)) usleep(1000u * (unsigned)atoi(command));
     else fprintf(stderr, "%s %d\n", command, collector(name));
@@ -113,7 +144,6 @@ static int with_cuda(void) {
   initialize(0);
   create(&context, 0, 0);
   synchronize = (int (*)(void))dlsym(driver, "cuCtxSynchronize");
-  reset = (int (*)(void))dlsym(driver, "cudaDeviceReset");
   return 1;
 }
 
@@ -127,6 +157,7 @@ int main(void) {
     fprintf(stderr, "active before %d\n", collector("tracelode_active"));
     early = fork();
   }
+  if (number("APP_RANGES", 0)) ranges();
   if (with_cuda()) {
     if (number("APP_BEHIND", 0)) pthread_create(&behind, 0, work_on, 0);
     if (commands) run(strdup(commands));

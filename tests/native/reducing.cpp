@@ -124,9 +124,22 @@ void one_of_each_block_is_in_the_sample() {
   }
 }
 
+void texts_beyond_the_limit_are_selected_by_themselves() {
+  Options options;
+  options.names = {"gemm"};
+  Selection selection(options);
+  const std::string rest = "(further names)";
+  CHECK(selection.wants(7, rest, "gemm_1"));
+  CHECK(!selection.wants(7, rest, "relu_1"));
+  CHECK(selection.wants(7, rest, "_Z4gemmIfEvPT_i"));
+  CHECK(!selection.wants(7, rest, "(further names)"));
+  CHECK(selection.wants(8, "gemm_2", "gemm_2") && selection.wants(8, "gemm_2", "gemm_2"));
+}
+
 }  // namespace
 
 int main() {
+  texts_beyond_the_limit_are_selected_by_themselves();
   equal_texts_have_one_number();
   texts_beyond_the_limit_are_one();
   long_texts_are_bounded_too();

@@ -64,6 +64,13 @@ def _refers_only_to_what_is_known(columns: Columns, names: int, configs: int, ta
     return True
 
 
+def _last(columns: Columns, keys: tuple[str, ...]) -> Columns:
+    """The sums as they were told last, each report holding all of them."""
+    rows = zip(*(columns[key].tolist() for key in keys), strict=True)
+    last = list({key: row for row, key in enumerate(rows)}.values())
+    return {name: column[last] for name, column in columns.items()}
+
+
 def read_spool(path: Path) -> Spool:
     """Reads a spool, and checks what each reader may rely on."""
     content = path.read_bytes()
@@ -72,7 +79,7 @@ def read_spool(path: Path) -> Spool:
     texts: list[dict[str, Any]] = []
     names: list[str] = []
     threads: set[int] = set()
-    at = sequence = configs = reports = 0
+    at = sequence = configs = 0
     while at + HEADER.size <= len(content):
         magic, kind, width, rows, thread, size, number = HEADER.unpack_from(content, at)
         assert magic == b"TLC1"
@@ -90,9 +97,6 @@ def read_spool(path: Path) -> Spool:
                 schema = {table["kind"]: {**table, "name": name} for name, table in text["tables"].items()}
             else:
                 texts.append(text)
-            if text.get("what") == "totals":  # each report holds all: the last one counts
-                parts.pop("total", None), parts.pop("histogram", None)
-                reports += 1
             continue
         table = schema[kind]
         assert width == len(table["columns"])
@@ -114,4 +118,7 @@ def read_spool(path: Path) -> Spool:
         name: {column: np.concatenate([chunk[column] for chunk in chunks]) for column in chunks[0]}
         for name, chunks in parts.items()
     }
+    for table, keys in (("total", ("device", "name")), ("histogram", ("device", "name", "bucket"))):
+        if table in tables:
+            tables[table] = _last(tables[table], keys)
     return Spool(tables, texts, names, len(content) - at, threads)

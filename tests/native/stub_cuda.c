@@ -50,3 +50,15 @@ int cudaDeviceReset(void) {
   stub("stub_reset");
   return 0;
 }
+
+int cuDevicePrimaryCtxReset_v2(int device) {
+  (void)device;
+  stub("stub_reset_primary");
+  return 0;
+}
+
+int cuCtxDestroy_v2(void *context) {
+  (void)context;
+  stub("stub_destroy_context");
+  return 0;
+}

@@ -11,6 +11,7 @@
 // STUB_LATE     1: the next file is delivered in a forced flush
 // STUB_TIMES    a file to write to: nanoseconds of all callbacks, and bytes of the process that are no file's
 #include <cupti_activity.h>
+#include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <cupti_version.h>
 
@@ -109,6 +110,7 @@ struct Stub {
   std::vector<Buffer> open;  // partly filled, kept for the next flush
   std::atomic<uint64_t> next_file{0}, lost{0}, callback_ns{0};
   std::atomic<const ReplayHeader*> header{nullptr};
+  std::atomic<int> pushed{0};
   char* texts = static_cast<char*>(std::calloc(replay_slots, replay_slot_bytes));
 };
 
@@ -199,6 +201,17 @@ void call(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   if (stub().calls.count({domain, id})) stub().called(stub().called_with, domain, id, data);
 }
 
+// A context that ends takes along what has not been flushed.
+void end_contexts(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  CUpti_CallbackData data{};
+  for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+    data.callbackSite = site;
+    call(domain, id, &data);
+    const std::lock_guard<std::mutex> lock(stub().mutex);
+    stub().open.clear();
+  }
+}
+
 bool any_enabled() {
   const auto& kinds = stub().enabled;
   return std::any_of(std::begin(kinds), std::end(kinds), [](const auto& kind) { return kind.load(); });
@@ -245,15 +258,18 @@ void stub_create_context() {
   call(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
 }
 
-// A device that is reset takes along what has not been flushed.
-void stub_reset() {
-  CUpti_CallbackData data{};
-  for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
-    data.callbackSite = site;
-    call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020, &data);
-    const std::lock_guard<std::mutex> lock(stub().mutex);
-    stub().open.clear();
-  }
+void stub_reset() { end_contexts(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020); }
+
+void stub_reset_primary() {
+  end_contexts(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2);
+}
+
+void stub_destroy_context() { end_contexts(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2); }
+
+// Asks NVTX for its functions, as libcupti does to put its own there.
+int InitializeInjectionNvtx2(const void* (*tables)(uint32_t)) {
+  tables(1);
+  return 1;
 }
 
 CUptiResult cuptiGetVersion(uint32_t* version) {
@@ -342,11 +358,14 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t function,
 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind, uint64_t) {
   FAIL_IF_ASKED;
+  ++stub().pushed;
   return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind, uint64_t* last) {
   FAIL_IF_ASKED;
+  if (!stub().pushed) return CUPTI_ERROR_QUEUE_EMPTY;
+  --stub().pushed;
   *last = 42;
   return CUPTI_SUCCESS;
 }

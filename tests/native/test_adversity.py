@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.native.programs import Programs
 from tests.native.replays import COPY, KERNEL, UNKNOWN, UVM, Replay, recently
+from tests.native.spools import read_spool
 
 HARMLESS = (7, "the answer is 42\n")
 HOUR = 3_600_000_000_000
@@ -98,6 +100,8 @@ def test_another_subscriber_is_told_in_one_line(programs: Programs, replay: Repl
     (error,) = outcome.spool.told("error")
     assert error["message"] == said
     assert not outcome.spool.tables
+    (told,) = outcome.spool.told("state")
+    assert (told["final"], told["stopped"], told["error"], told["records"]) == (True, "error", said, {})
     assert "active 0\nstart -1\nstop -1\npush -1\npop -1\nflush -1\n" in outcome.told
     (state,) = outcome.states()
     assert (state["active"], state["error"], state["folder"]) == (False, said, str(outcome.folders[0]))
@@ -136,6 +140,7 @@ def test_nothing_can_be_enabled_and_the_program_is_told_why(programs: Programs, 
     assert outcome.lines() == [f"tracelode: {said}"]
     assert [error["message"] for error in outcome.spool.told("error")] == [said]
     assert outcome.states()[0]["error"] == said
+    assert (outcome.spool.state["final"], outcome.spool.state["stopped"]) == (True, "error")
 
 
 def test_a_kind_that_is_refused_does_not_take_the_others_along(
@@ -258,8 +263,37 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(programs: Programs, 
     assert line == f"tracelode: cannot write {why}: the recording ends here, the program runs on"
     assert flushed == "flush -1"
     assert '"stopped":"disk"' in state
-    size = (folder / "events.spool").stat().st_size
-    assert 0 < size <= 100_000
+    assert 0 < (folder / "events.spool").stat().st_size <= 100_000
+    spool = read_spool(folder / "events.spool")
+    assert (spool.cut, spool.rows("kernel")) == (0, 0)
+    last = spool.state
+    assert (last["stopped"], last["final"], last["error"]) == ("disk", True, why)
+    assert (last["records"], last["kept"]) == ({"kernel": last["unwritten"]}, {})
+
+
+def test_what_a_full_disk_has_taken_is_whole_and_says_how_it_ended(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
+    kernels(replay, 100_000)
+    disk, out = tmp_path / "disk", tmp_path / "out"
+    disk.mkdir()
+    # A disk of our own, that only this process sees; there is no other room on it than what the recording takes.
+    script = f'mount -t tmpfs -o size=1500k none {disk} && "$@"; status=$?; cp -r {disk} {out}; exit $status'
+    own_disk = ["unshare", "--user", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or subprocess.run([*own_disk, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody have a disk of his own")
+    environment = programs.environment(disk / "out", [replay.write(tmp_path / "r")], {"TRACELODE_RECORD_BUFFER": "64"})
+    command = [*own_disk, "sh", "-c", script, "sh", str(programs.folder / "app")]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == HARMLESS
+    (folder,) = (out / "out").iterdir()
+    spool = read_spool(folder / "events.spool")
+    assert (spool.cut, spool.rows("kernel")) == (0, 32_768), "two chunks are whole"
+    last = spool.state
+    assert (last["stopped"], last["final"], last["kept"]) == ("disk", True, {"kernel": 32_768})
+    assert last["records"]["kernel"] == 32_768 + last["unwritten"]
+    assert last["error"].endswith("/events.spool: No space left on device")
+    assert spool.told("clocks"), "the times of day are known all the same"
 
 
 def test_a_folder_that_cannot_be_made_is_told(programs: Programs, replay: Replay, tmp_path: Path) -> None:
@@ -296,6 +330,18 @@ def test_a_closed_stderr_kills_nobody(programs: Programs, replay: Replay, tmp_pa
     )
     os.close(writing)
     assert (ended.returncode, ended.stdout) == HARMLESS
+
+
+def test_lines_do_not_go_into_a_file_that_has_taken_the_place_of_stderr(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
+    kernels(replay)
+    file, log = replay.write(tmp_path / "r"), tmp_path / "log"
+    outcome = programs.run(
+        tmp_path / "out", file, file, APP_CALLS="work,flush,close,redirect,work,flush", APP_LOG=str(log)
+    )
+    assert (outcome.status, outcome.output, outcome.told) == (*HARMLESS, "flush 0\n")
+    assert log.read_text() == "flush -1\n"
 
 
 def test_hundreds_of_thousands_of_names_are_kept_apart(programs: Programs, replay: Replay, tmp_path: Path) -> None:

@@ -209,3 +209,53 @@ def test_the_clocks_are_told_at_the_start_and_the_end(programs: Programs, replay
         assert abs(passed - (clocks[-1]["boottime"] - clocks[0]["boottime"])) < 10_000_000
         assert passed > 90_000_000
     assert all(0 <= clock["spread"] < 1_000_000_000 for clock in clocks)
+
+
+def test_a_number_that_is_pushed_is_popped_whether_or_not_the_recording_pauses(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
+    outcome = programs.run(
+        tmp_path / "out",
+        replay.write(tmp_path / "r"),
+        APP_CALLS="push,stop,pop,pop,push,start,pop,pop",
+        TRACELODE_RECORD_EVENTS="kernel,external",
+    )
+    assert outcome.told.splitlines() == [
+        "push 0",
+        "stop 0",
+        "pop 0",
+        "pop -1",
+        "push 0",
+        "start 0",
+        "pop 0",
+        "pop -1",
+    ]
+
+
+def test_ranges_of_nvtx_go_to_the_cupti_that_records(programs: Programs, replay: Replay, tmp_path: Path) -> None:
+    file = replay.write(tmp_path / "r")
+    outcome = programs.run(tmp_path / "out", file, APP_RANGES="1", APP_CALLS="work,ranges")
+    assert outcome.told.splitlines() == ["ranges 1", "table 1", "table 1", "ranges 1"]
+    unwanted = programs.run(tmp_path / "out", file, APP_CALLS="ranges", TRACELODE_RECORD_EVENTS="kernel")
+    assert unwanted.told.splitlines() == ["ranges 1"]
+
+
+def test_ranges_of_nvtx_load_nothing_into_a_program_without_cuda(programs: Programs, tmp_path: Path) -> None:
+    program = f"""
+import ctypes
+asked = []
+tables = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(asked.append)
+print(ctypes.CDLL("{programs.collector}").InitializeInjectionNvtx2(tables), asked)
+print("libcupti" in open("/proc/self/maps").read(), "libcuda.so" in open("/proc/self/maps").read())
+"""
+    outcome = programs.run(tmp_path / "out", program=["python3", "-c", program])
+    assert (outcome.status, outcome.output, outcome.told) == (0, "1 []\nFalse False\n", "")
+
+
+@pytest.mark.parametrize(("version", "count"), [("25", 1), ("26", 3)])
+def test_how_many_copies_a_record_stands_for_is_told_since_cuda_12_8(
+    programs: Programs, replay: Replay, tmp_path: Path, version: str, count: int
+) -> None:
+    replay.add(COPY, start=recently(), end=recently(), copyCount=3)
+    outcome = programs.run(tmp_path / "out", replay.write(tmp_path / "r"), STUB_VERSION=version)
+    assert outcome.spool.tables["copy"]["count"].tolist() == [count]

@@ -66,8 +66,11 @@ def test_a_flush_before_a_sudden_end_saves_all(programs: Programs, replay: Repla
     assert (state["records"], state["active"]) == ({"kernel": 5000}, True)
 
 
-def test_what_a_device_holds_is_taken_before_it_is_reset(programs: Programs, replay: Replay, tmp_path: Path) -> None:
-    outcome = programs.run(tmp_path / "out", written(replay, tmp_path / "r"), APP_CALLS="work,reset")
+@pytest.mark.parametrize("how", ["cudaDeviceReset", "cuDevicePrimaryCtxReset_v2", "cuCtxDestroy_v2"])
+def test_what_a_device_holds_is_taken_before_its_context_ends(
+    programs: Programs, replay: Replay, tmp_path: Path, how: str
+) -> None:
+    outcome = programs.run(tmp_path / "out", written(replay, tmp_path / "r"), APP_CALLS=f"work,{how}")
     assert outcome.spool.rows("kernel") == 5000
 
 
@@ -182,4 +185,4 @@ def test_the_collector_needs_no_other_library_than_the_system_s(programs: Progra
     symbols = subprocess.run(["nm", "-D", "--defined-only", programs.collector], capture_output=True, text=True)
     ours = {line.split()[-1] for line in symbols.stdout.splitlines() if "tracelode" in line or "Injection" in line}
     calls = ("start", "stop", "flush", "push", "pop", "active", "state")
-    assert ours == {"InitializeInjection", *(f"tracelode_{call}" for call in calls)}
+    assert ours == {"InitializeInjection", "InitializeInjectionNvtx2", *(f"tracelode_{call}" for call in calls)}

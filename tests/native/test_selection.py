@@ -85,22 +85,32 @@ def test_totals_alone_have_a_histogram_and_no_rows(programs: Programs, replay: R
     counts = zip(*(histogram[column].tolist() for column in ("device", "bucket", "count")), strict=True)
     assert list(counts) == [(2, 0, 2), (2, 1, 2), (2, 2, 1), (2, 9, 1), (2, 10, 1), (2, 19, 1), (3, 3, 1)]
     assert outcome.spool.state["reduced"] == 9
-    reports = outcome.spool.told("totals")
-    assert reports[-1] == {"what": "totals", "number": len(reports) - 1, "rows": 2, "buckets": 7}
 
 
-def test_rows_end_at_the_size_and_totals_go_on(programs: Programs, replay: Replay, tmp_path: Path) -> None:
+def test_recording_ends_at_the_size_and_the_totals_hold_what_was_recorded(
+    programs: Programs, replay: Replay, tmp_path: Path
+) -> None:
     loop(replay, 100_000, ("gemm",))
+    file = replay.write(tmp_path / "r")
     outcome = programs.run(
-        tmp_path / "out", replay.write(tmp_path / "r"), TRACELODE_RECORD_STOP="1000000", TRACELODE_RECORD_BUFFER="256"
+        tmp_path / "out",
+        file,
+        file,
+        APP_CALLS="work,flush,active,start,state,work,1500,flush,work",
+        TRACELODE_RECORD_STOP="1000000",
+        TRACELODE_RECORD_BUFFER="256",
+        TRACELODE_RECORD_FLUSH="50",
     )
+    told = [line for line in outcome.told.splitlines() if not line.startswith("state")]
+    assert told == ["flush 0", "active 0", "start -1", "flush 0"]
     state = outcome.spool.state
-    assert state["stopped"] == "size"
-    assert 0 < state["beyond_limit"] < 100_000
-    assert state["kept"]["kernel"] + state["beyond_limit"] == 100_000
+    assert (state["stopped"], state["final"], outcome.states()[0]["stopped"]) == ("size", True, "size")
+    assert state["records"]["kernel"] == state["kept"]["kernel"] + state["beyond_limit"]
     assert state["kept"]["kernel"] == outcome.spool.rows("kernel")
-    assert totals(outcome) == {"gemm": (100_000, sum(range(100_000)), 0, 99_999)}
-    assert state["spool_bytes"] < 2_000_000
+    assert totals(outcome)["gemm"][0] == state["records"]["kernel"]
+    (path,) = outcome.folders[0].iterdir()
+    assert 900_000 < path.stat().st_size < 1_010_000
+    assert [one["final"] for one in outcome.spool.told("state") if one["stopped"] == "size"] == [False, True]
 
 
 def test_only_the_kinds_asked_for_are_recorded(programs: Programs, replay: Replay, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from tests.collect.agent.spooled import recorded, run, spools
 
 AGENT = "from tracelode.collect import agent\n"
@@ -46,20 +48,114 @@ agent.mark("name 1")
     assert names == ["name 0", "name 1", "name 2", *["(too many names)"] * 3, "name 1"]
 
 
-def test_what_was_flushed_survives_an_end_without_farewell(folder: Path) -> None:
+def test_few_ranges_are_there_at_once_whatever_becomes_of_the_program(folder: Path) -> None:
     program = """
-import os, time
-agent.mark("first")
-time.sleep(0.6)
-agent.mark("second")
-agent.mark("lost")
-os._exit(3)
+import os, signal, time
+with agent.range("outer"):
+    with agent.range("inner"): pass
+time.sleep(0.2)
+agent.mark("last")
+os.kill(os.getpid(), signal.SIGKILL)
 """
     done = run(AGENT + program, folder)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (-9, "", "")
+    (found,) = spools(folder)
+    assert (found.ranges(0), found.ranges(4)) == (["inner", "outer"], ["last"])
+    assert not [text for text in found.texts if text["what"] == "state"]
+
+
+def test_of_many_ranges_those_of_a_tenth_of_a_period_may_be_lost_in_a_crash(folder: Path) -> None:
+    program = """
+import os, signal, time
+for number in range(1000): agent.mark(number)
+time.sleep(0.06)
+agent.mark("late")
+for number in range(1000): agent.mark(number)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    run(AGENT + program, folder)
+    (found,) = spools(folder)
+    marks = found.ranges(4)
+    assert marks[:1000] == [str(number) for number in range(1000)]
+    assert marks[1000] == "late"
+    assert len(marks) < 2001
+
+
+@pytest.mark.parametrize(("period", "told"), [("100", True), ("60000", False)])
+def test_the_state_is_told_once_a_period(folder: Path, period: str, told: bool) -> None:
+    program = """
+import os, signal, time
+agent.mark("first")
+time.sleep(0.12)
+agent.mark("second")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    run(AGENT + program, folder, TRACELODE_RECORD_FLUSH=period)
     (found,) = spools(folder)
     assert found.ranges(4) == ["first", "second"]
-    assert found.said("state")["final"] is False
+    assert any(text["what"] == "state" for text in found.texts) == told
+
+
+def test_without_a_period_rows_are_written_when_there_are_many(folder: Path) -> None:
+    program = """
+import os, signal, sys, time
+for _ in range(20_000): agent.mark("m")
+time.sleep(0.1)
+for _ in range(100): agent.mark("m")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    run(AGENT + program, folder, TRACELODE_RECORD_FLUSH="0")
+    (found,) = spools(folder)
+    assert 16_667 <= len(found.ranges(4)) < 20_000
+
+
+def test_ranges_that_are_open_at_the_end_of_the_program_are_counted(folder: Path) -> None:
+    program = """
+import threading
+opened = threading.Event()
+def wait():
+    with agent.range("never closed"):
+        opened.set()
+        threading.Event().wait()
+def leave(): agent.push("left open")
+threading.Thread(target=wait, daemon=True).start()
+opened.wait()
+other = threading.Thread(target=leave); other.start(); other.join()
+agent.mark("m")
+agent.push("closed with the program")
+"""
+    found = recorded(AGENT + program, folder)
+    assert found.ranges(0) == ["closed with the program"]
+    assert found.said("state")["open"] == 2
+
+
+def test_a_range_that_is_popped_in_a_pause_is_not_popped_after_it(folder: Path) -> None:
+    program = """
+agent.push("a"); agent.stop(); agent.pop(); agent.pop(); agent.start()
+agent.push("b"); agent.pop(); agent.pop()
+"""
+    found = recorded(AGENT + program, folder)
+    assert [(row["name"], row["depth"]) for row in found.rows["range"]] == [("b", 0)]
+    assert (found.said("state")["open"], found.said("state")["unmatched_pops"]) == (1, 1)
+
+
+def test_numbers_that_fit_no_column_cost_their_own_rows_only(folder: Path) -> None:
+    program = """
+import sys
+recording = sys.modules["tracelode_agent.session"].SESSION.recording
+recording.hold("op", (1 << 64, 0, 0, 0, 0, 0, 0, 0, 0))
+agent.mark("m")
+"""
+    found = recorded(AGENT + program, folder)
+    state = found.said("state")
+    assert (found.ranges(4), state["dropped"], state["errors"]) == (["m"], 1, 1)
+    assert state["error"].startswith("OverflowError")
+
+
+def test_nobody_else_may_read_a_recording(folder: Path) -> None:
+    found = recorded(AGENT + "agent.mark('m')", folder)
+    paths = folder, folder / found.folder, folder / found.folder / "python.spool"
+    assert [path.stat().st_mode & 0o777 for path in paths] == [0o700, 0o700, 0o600]
 
 
 def test_writing_stops_at_the_size_asked_for(folder: Path) -> None:
@@ -70,9 +166,13 @@ for _ in range(10):
 """
     found = recorded(AGENT + program, folder, TRACELODE_RECORD_STOP="100000")
     state = found.said("state")
-    assert state["stopped"] == "limit"
-    assert state["kept"]["range"] == len(found.rows["range"]) == 4000  # of 29 bytes: three thousand are not enough yet
-    assert state["dropped"] == 6000
+    assert (state["stopped"], state["final"]) == ("limit", True)
+    kept = len(found.rows["range"])
+    assert (state["kept"]["range"], state["dropped"]) == (kept, 10_000 - kept)
+    size = (folder / found.folder / "python.spool").stat().st_size
+    assert 95_000 < size < 103_000  # rows up to the limit, then two states and a reading of the clocks
+    ends = [text["final"] for text in found.texts if text["what"] == "state" and text["stopped"] == "limit"]
+    assert ends == [False, True]
 
 
 def test_a_folder_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
@@ -101,7 +201,11 @@ print("done")
     done = run(AGENT + program, folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     (path,) = folder.glob("*/python.spool")
-    assert path.stat().st_size == 20_000
+    assert path.stat().st_size < 20_000
+    (found,) = spools(folder)
+    state = found.said("state")
+    assert (state["stopped"], state["final"], state["error"]) == ("disk", True, f"{path}: File too large")
+    assert state["kept"]["range"] == len(found.rows["range"]) == 5001 - state["dropped"]
 
 
 def test_code_that_a_signal_runs_within_the_agent_may_use_it(folder: Path) -> None:
