@@ -9,10 +9,15 @@ from .columns import COPY_KINDS, Column, Kind, Table
 from .concurrency_tables import CONCURRENCY
 from .graph_tables import GRAPHS
 from .launch_tables import LAUNCHES
+from .memory_tables import MEMORY
 from .mined_tables import MINED
 from .reader_tables import EVENTS, IDENTITIES
+from .uvm_tables import UVM
+from .workload_tables import WORKLOAD
 
 __all__ = ["COPY_KINDS", "TABLES", "Column", "Kind", "Table"]
 
-TABLES: dict[str, Table] = {t.name: t for t in (*EVENTS, *GRAPHS, *IDENTITIES, *MINED, *CONCURRENCY, *LAUNCHES)}
+TABLES: dict[str, Table] = {
+    t.name: t for t in (*EVENTS, *GRAPHS, *IDENTITIES, *MINED, *CONCURRENCY, *LAUNCHES, *UVM, *WORKLOAD, *MEMORY)
+}
 """Every table by name, in the order of the documentation."""

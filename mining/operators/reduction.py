@@ -1,0 +1,84 @@
+"""Reductions and softmax: operations for each element that goes in."""
+
+from collections.abc import Callable
+from functools import partial
+
+from .call import Call, Missing, Tensor
+from .elementwise import floating
+from .kind import Count, Kind
+
+__all__ = ["KINDS", "SOFTMAX"]
+
+DIMENSIONS = "which dimensions are reduced"
+
+
+def _reduced(call: Call, each: int, dimensions: int, keep: int, type: str | None = None) -> Count:
+    """So many FLOPs for each element of the input; the result is known where the dimensions are recorded.
+
+    A call without operands besides the input reduces all of it.
+    """
+    one = call.tensor(0)
+    flops = each * one.elements if floating(one.type) else 0
+    detail = "" if floating(one.type) else "whole numbers"
+    return Count(flops, [one], _result(call, one, dimensions, keep, type), one.type, detail=detail)
+
+
+def _result(call: Call, one: Tensor, dimensions: int, keep: int, type: str | None) -> list[Tensor] | None:
+    if len(call.operands) == 1:
+        return [one.like(type=type)]
+    try:
+        told = call.numbers(dimensions, DIMENSIONS)
+    except Missing:
+        return None
+    rank = len(one.shape)
+    gone = {at % rank for at in told or range(rank)} if rank else set[int]()  # an empty list means all
+    kept = call.value(keep) is True
+    left = [1 if at in gone else size for at, size in enumerate(one.shape) if kept or at not in gone]
+    return [one.like(*left, type=type)]
+
+
+def _running(call: Call) -> Count:
+    """Sums or products of all elements before each: the result has the shape of the input."""
+    one = call.tensor(0)
+    return Count(one.elements if floating(one.type) else 0, [one], [one.like(*one.shape)], one.type)
+
+
+def _softmax(call: Call) -> Count:
+    one = call.tensor(0)
+    return Count(5 * one.elements, [one], [one.like(*one.shape)], one.type)
+
+
+def _softmax_backward(call: Call) -> Count:
+    one, two = call.tensor(0), call.tensor(1)
+    return Count(4 * one.elements, [one, two], [one.like(*one.shape)], one.type)
+
+
+def _by(each: int, dimensions: int, keep: int, type: str | None = None) -> Callable[[Call], Count]:
+    return partial(_reduced, each=each, dimensions=dimensions, keep=keep, type=type)
+
+
+SOFTMAX = (
+    Kind("softmax", ("aten::_softmax",), "5·n: maximum, difference, exponential, sum, quotient", _softmax),
+    Kind("log_softmax", ("aten::_log_softmax",), "5·n: maximum, difference, exponential, sum, difference", _softmax),
+    Kind(
+        "softmax_backward",
+        ("aten::_softmax_backward_data",),
+        "4·n: product, sum, difference, product",
+        _softmax_backward,
+    ),
+    Kind(
+        "log_softmax_backward",
+        ("aten::_log_softmax_backward_data",),
+        "4·n: sum, exponential, product, difference",
+        _softmax_backward,
+    ),
+)
+KINDS = (
+    Kind("sum", ("aten::sum", "aten::nansum"), "1·n", _by(1, 1, 2)),
+    Kind("mean", ("aten::mean",), "1·n", _by(1, 1, 2)),
+    Kind("extreme", ("aten::amax", "aten::amin", "aten::max", "aten::min"), "1·n: a comparison", _by(1, 1, 2)),
+    Kind("argmax", ("aten::argmax", "aten::argmin"), "1·n: a comparison", _by(1, 1, 2, "int64")),
+    Kind("norm", ("aten::linalg_vector_norm", "aten::norm"), "2·n: square and sum", _by(2, 2, 3)),
+    Kind("variance", ("aten::var", "aten::std"), "4·n: sum, difference, square and sum", _by(4, 1, 3)),
+    Kind("cumulative", ("aten::cumsum", "aten::cumprod"), "1·n", _running),
+)
