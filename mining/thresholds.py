@@ -10,7 +10,7 @@ from ..store.errors import Error
 __all__ = ["PACKAGED", "read_thresholds", "thresholds"]
 
 PACKAGED = Path(__file__).parent / "thresholds.toml"
-HINT = "thresholds are numbers whose names end in their unit: _share (0 to 1), _ns or _count (whole, from 1 on)"
+HINT = "thresholds are numbers whose names end in their unit: _share (0 to 1), _ns, _bytes or _count (whole, from 1 on)"
 
 
 @cache
@@ -44,4 +44,4 @@ def _fits(name: str, value: object) -> bool:
     unit = name.rpartition("_")[2]
     if unit == "share":
         return isinstance(value, float) and 0 < value <= 1
-    return unit in ("ns", "count") and isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return unit in ("ns", "bytes", "count") and isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,6 +1,6 @@
 """Numbers in the sentences of findings."""
 
-__all__ = ["count", "duration", "percent", "plural"]
+__all__ = ["count", "duration", "percent", "plural", "size"]
 
 SPACE = "\u202f"  # narrow and no-break: between groups of digits
 
@@ -29,3 +29,12 @@ def count(number: int) -> str:
 def plural(number: int, noun: str) -> str:
     """The count with its noun: '1 kernel', '2 117 kernels'."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def size(bytes_: float) -> str:
+    """Bytes with three digits in the unit that reads best: '1.5 GiB'."""
+    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if abs(bytes_) >= 0.9995 * factor:
+            value = bytes_ / factor
+            return f"{value:.3g} {unit}" if abs(value) < 999.5 else f"{count(round(value))} {unit}"
+    return f"{bytes_:.0f} B"

@@ -35,6 +35,12 @@ REPORT, VERDICT, NUMBERS = "report", "verdict", "numbers"
 @click.option(
     "--figure-format", type=click.Choice(["svg", "png"]), default="svg", show_default=True, help="Format of the charts."
 )
+@click.option("--after", help="With uvm: the trace of a second run, with advice taken, to say what that changed.")
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With uvm: file to write a plan of prefetches to, as JSON.",
+)
 @archive_option
 @click.option(
     "-o",
@@ -49,6 +55,8 @@ def command(
     format: str | None,
     figures: Path | None,
     figure_format: str,
+    after: str | None,
+    plan: Path | None,
     archive_path: Path,
     output: Path | None,
 ) -> None:
@@ -58,6 +66,11 @@ def command(
     run in the archive by its name or the beginning of it, perf is one report on the ranks: which of them is slow, and
     who waits for whom. A file that cannot be read is named on standard error and does not stop the others. Beside an
     HTML file, a .json file of the same name holds every number of the report and the SQL that gives it.
+
+    uvm says of managed memory which pages fault and move, what kernels wait for them, and what to do about it.
+
+    workload says what time, launches and memory belong to, how often kernels run, and how memory is used. Of several
+    traces it is one table, with the curves of memory of two, and what those of ranks hint at.
 
     The formats md and json hold the report too; csv holds its tables, all in one file, or a file for each in a folder.
     --figures writes every chart as a picture.
@@ -70,12 +83,15 @@ def command(
     from ..rank_group import open_group
 
     name = format or _by_suffix(output)
+    if topic != "uvm" and (after, plan) != (None, None):
+        raise click.UsageError(f"--after and --plan are for the report uvm, not for {topic}")
     group = open_group(traces, archive_path)
     for one in group.unread:
         click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
     with patience("mining"):
-        if figures is not None or _is_folder(output, name):
+        if figures is not None or after is not None or _is_folder(output, name):
             report = _report(topic, group)
+            report = report if after is None else _after(report, group, after, archive_path)
             texts = _texts(report, name)
         else:
             report, texts = None, _kept(topic, group, name)
@@ -88,6 +104,8 @@ def command(
         _draw(report, figures, figure_format)
     if output is not None:
         click.echo(f"{clean(texts[VERDICT])}\nwritten: {output}", err=True)
+    if plan is not None:
+        _plan(group, plan)
     _judge(group)
 
 
@@ -104,6 +122,10 @@ def _report(topic: str, group: "Group") -> "Report":
         return find(trace, group.archive, analysis)
 
     if len(group.members) > 1:
+        if topic == "workload":
+            from ..workload_group import build
+
+            return build(group, ask)
         if topic != "perf":
             raise Error(f"{topic} is a report on one trace, these are {len(group.members)}", "give one of them")
         return ranks.build(group, ask)
@@ -113,6 +135,22 @@ def _report(topic: str, group: "Group") -> "Report":
         return report
     sections = ranks.rank_sections(mine_run(group.members, group.archive))
     return replace(report, sections=(*report.sections, *sections), glossary={**report.glossary, **ranks.GLOSSARY})
+
+
+def _after(report: "Report", group: "Group", after: str, archive_path: Path) -> "Report":
+    """The report on managed memory with what a second run changed."""
+    from ..uvm_runs import with_effect
+
+    return with_effect(report, group.members[0].trace, group.archive, after, archive_path)
+
+
+def _plan(group: "Group", path: Path) -> None:
+    """Writes a plan of prefetches, and says what it is worth."""
+    from ..uvm_runs import planned
+
+    content, said = planned(group.members[0].trace, group.archive)
+    write_output(content, path)
+    click.echo(f"{said}\nwritten: {path}", err=True)
 
 
 def _is_folder(output: Path | None, name: str) -> bool:

@@ -6,6 +6,7 @@ from ...mining.analyses.idle import CAUSES
 from ...mining.words import count
 from ...store.trace import Trace
 from ..health import health_lines
+from ..identity import identity
 from ..report import Report, Section
 from ..sections import (
     breakdown,
@@ -137,7 +138,7 @@ def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report
         title=f"Performance of {trace.source.rsplit('/', 1)[-1]}",
         verdict=verdict,
         trace_id=trace.id,
-        identity=_identity(trace),
+        identity=identity(trace),
         health=health_lines(trace),
         sections=sections,
         glossary=GLOSSARY,
@@ -168,29 +169,3 @@ def _without_work(trace: Trace) -> str:
         other = trace.sql("select count(*) from range where kind = 'device_activity'").item()
         text += f" It holds {count(other)} device activities of other kinds, in the table range." if other else ""
     return text
-
-
-def _identity(trace: Trace) -> tuple[tuple[str, str], ...]:
-    facts = trace.facts
-    known = [("file", trace.source.rsplit("/", 1)[-1]), ("trace id", trace.id[:12]), ("format", facts.format)]
-    known += [
-        (name, value)
-        for name, value in (("producer", facts.producer), ("framework", facts.framework), ("host", facts.host))
-        if value
-    ]
-    if trace.has("device"):
-        names = trace.sql("select distinct coalesce(name, 'name not recorded') as name from device order by name")[
-            "name"
-        ]
-        known.append(("device", ", ".join(names)))
-    if trace.has("process"):
-        ranks = trace.sql("select rank, world_size from process where rank is not null order by rank").rows()
-        known += (
-            [("rank", ", ".join(f"{rank} of {size}" if size else str(rank) for rank, size in ranks))] if ranks else []
-        )
-    known += [
-        (f"{name} rows", count(trace.rows[name]))
-        for name in ("kernel", "copy", "fill", "api", "op")
-        if name in trace.rows
-    ]
-    return tuple(known)

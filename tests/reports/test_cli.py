@@ -253,5 +253,7 @@ def test_what_is_missing_is_said_in_one_line_without_control_characters() -> Non
     assert refused("export", KINETO, "-o", "a.json", code=2) == (
         "error: Missing option '--to'. Choose from: chrome, csv, parquet, perfetto"
     )
-    assert refused("report", code=2) == "error: Missing argument '{perf|uvm|workload}'. Choose from: perf, uvm, workload"
+    assert (
+        refused("report", code=2) == "error: Missing argument '{perf|uvm|workload}'. Choose from: perf, uvm, workload"
+    )
     assert "\x1b" not in refused("report", "p\x1b[31m", KINETO, code=2)

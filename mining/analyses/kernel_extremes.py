@@ -1,0 +1,62 @@
+"""Which kernel is called most, and which refers to most memory?"""
+
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..evidence_levels import LEVELS
+from ..finding import Finding
+from ..kernel_names import NORMALISED
+from ..words import count, size
+
+NEEDS = ("memory_use",)
+
+SQL = """
+with named as (
+    select *, {short} as short from (select *, coalesce(kernel, '(no name)') as name from working_set)
+),
+called as (
+    select short, count(*) as calls from named group by short order by calls desc, short limit 1
+),
+most_called as (
+    select named.* from named join called using (short) order by process, launch limit 1
+),
+most_touched as (
+    select *
+    from named
+    where coalesce(accesses, tensor_bytes, object_bytes) is not null
+    order by evidence, accesses desc nulls last, greatest(tensor_bytes, object_bytes) desc nulls last, process, launch
+    limit 1
+)
+select
+    'most called' as choice, process, launch, start_ns, name as kernel, op, evidence,
+    (select calls from called) as calls, accesses, object_bytes, tensor_bytes
+from most_called
+union all
+select 'most memory', process, launch, start_ns, name, op, evidence, null, accesses, object_bytes, tensor_bytes
+from most_touched
+order by choice
+"""
+
+
+def find(trace: Trace) -> Finding:
+    """The first launch of the most called name, and the launch that refers to most memory, with its number.
+
+    Most memory: most measured accesses; where none are counted the largest measured working set, where none is measured
+    the largest operands. Of equal ones the earliest launch; of equally frequent names the first in the alphabet.
+    """
+    if not trace.has("working_set"):
+        raise NotCollected("kernel launches", "record kernels")
+    sql = SQL.format(short=NORMALISED).strip()
+    rows = trace.sql(sql)
+    said: list[str] = []
+    for row in rows.iter_rows(named=True):
+        if row["choice"] == "most called":
+            said.append(f"Most called: {row['kernel']}, {count(row['calls'])} times.")
+        else:
+            held = [one for one in (row["tensor_bytes"], row["object_bytes"]) if one is not None]
+            much = f"{count(row['accesses'])} accesses" if row["accesses"] is not None else size(max(held))
+            said.append(
+                f"Most memory: launch {count(row['launch'])}, {row['kernel']}, {much} ({LEVELS[row['evidence']]})."
+            )
+    if rows["choice"].n_unique() < 2:
+        said.append("What memory kernels touch was not collected.")
+    return Finding("kernel_extremes", " ".join(said), rows, sql)

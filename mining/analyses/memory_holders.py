@@ -1,0 +1,86 @@
+"""What holds the memory at the peak?"""
+
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..call_site import SITE
+from ..evidence_levels import told
+from ..finding import Finding, total
+from ..words import percent, plural, size
+
+NEEDS = ("memory_use",)
+
+UNKNOWN = {
+    "seen in the recording": "what was allocated without a known origin",
+    "in no allocation of the recording": "what was allocated before the recording",
+}
+
+SQL = f"""
+with peak as (
+    select process, device, granularity, max(bytes) as peak_bytes
+    from memory_curve
+    where source != 'launches'
+    group by all
+),
+held as (
+    select
+        process,
+        device,
+        granularity,
+        phase,
+        module,
+        operator,
+        owner,
+        {SITE} as site,
+        min(stack) as stack,
+        count(*) as allocations,
+        sum(bytes)::bigint as bytes,
+        (sum(bytes) filter (fate = 'alive at the end' or fate = 'kept'))::bigint as kept_bytes
+    from memory_life
+    where at_peak = 1
+    group by all
+),
+rest as (
+    select
+        peak.process,
+        peak.device,
+        peak.granularity,
+        peak_bytes - coalesce(sum(held.bytes), 0)::bigint as bytes
+    from peak
+    left join held
+        on held.process = peak.process
+        and held.granularity = peak.granularity
+        and held.device is not distinct from peak.device
+    group by peak.process, peak.device, peak.granularity, peak_bytes
+),
+every as (
+    select *, 'seen in the recording' as told from held
+    union all
+    select
+        process, device, granularity, null, null, null, null, null, null, null, bytes, null,
+        'in no allocation of the recording'
+    from rest
+    where bytes != 0
+)
+select *, bytes / nullif(sum(bytes) over (partition by process, device, granularity), 0) as share
+from every
+order by process, device, granularity desc, bytes desc, told, phase, module, operator, owner, stack
+"""
+
+
+def find(trace: Trace) -> Finding:
+    """Allocations alive when most is allocated, by who asked for them; rows of a device add up to its peak.
+
+    What the allocator's total has and no allocation of the recording, is a row of its own: older allocations.
+    """
+    if not trace.has("memory_curve") or not trace.has("memory_life"):
+        raise NotCollected("allocations of device memory", "profile with memory, or dump a memory snapshot")
+    rows = trace.sql(SQL.strip())
+    if not len(rows):
+        return Finding("memory_holders", "Nothing is known to be allocated at the peak.", rows, SQL.strip())
+    first = rows.filter(rows["granularity"] == rows["granularity"][0])
+    top, whole = first.row(0, named=True), total(first, "bytes")
+    who = top["owner"] or top["module"] or top["operator"] or top["site"] or UNKNOWN[top["told"]]
+    sentence = f"Of {size(whole)} of {top['granularity']}s at the peak, {who} holds {percent(top['bytes'], whole)}"
+    if top["allocations"]:
+        sentence += f" in {plural(top['allocations'], 'allocation')}"
+    return Finding("memory_holders", f"{sentence}.", rows, SQL.strip(), (told("C"),))

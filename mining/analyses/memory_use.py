@@ -1,0 +1,177 @@
+"""Derives how device memory is used: the curve of what is allocated, each allocation's life, what launches touch."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...store.tables import TABLES
+from ...store.trace import Trace
+from ..memory_curve import EARLIEST, LATEST, STAGES, Curve, alive_at, stages, values_at
+from ..memory_sources import Key, allocations, curves, step_starts
+from ..nested import NONE
+from ..sites import sites
+from ..sorting import Ints
+from ..touched import launches_measured, launches_of_kernels
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+VERSION = 1
+NEEDS = ("iterations",)
+
+LEAST = 3
+"""Iterations from which on the stages are those of one of them."""
+
+Curves = Mapping[Key, tuple[str, Curve]]
+FATES = {(True, True): "released", (True, False): "alive at the end", (False, True): "older", (False, False): "kept"}
+"""What becomes of an allocation, by whether its birth and its death are known."""
+
+
+def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
+    """The tables `memory_curve`, `memory_life` and `working_set`, each only where the source tells of it."""
+    lives = allocations(trace)
+    found = {key: (source, curve) for key, source, curve in curves(trace, lives)}
+    tables: dict[str, pa.Table] = {}
+    if found:
+        timed = trace.facts.clock != "ordinal"
+        starts = step_starts(trace)
+        parts = [_curve(key, *one, timed, _begins(starts, key[0])) for key, one in found.items()]
+        tables["memory_curve"] = _joined("memory_curve", parts)
+    if lives is not None and len(lives):
+        tables["memory_life"] = _lives(trace, lives, found)
+    launches = _launches(trace, found)
+    if launches is not None:
+        tables["working_set"] = launches
+    return tables
+
+
+def _begins(starts: "pl.DataFrame | None", process: int) -> Ints:
+    """When the host began with each main iteration of a process."""
+    if starts is None:
+        return np.zeros(0, np.int64)
+    return np.sort(starts.filter(starts["process"] == process)["start_ns"].to_numpy())
+
+
+def _curve(key: Key, source: str, curve: Curve, timed: bool, begins: Ints) -> "pa.Table":
+    process, device, granularity = key
+    size = len(curve.bytes)
+    low, high = _window(curve, begins) if timed and source != "launches" else (0, size)
+    first, last = stages(curve.bytes[low:high])
+    words = np.array([None, *STAGES, None], object)
+    stage = np.repeat(words, [low, first, last - first, high - low - last, size - high])
+    times = curve.time_ns if timed and source != "launches" else None
+    columns = {"process": [process] * size, "device": [device] * size, "granularity": [granularity] * size}
+    columns |= {"source": [source] * size, "event": np.arange(size), "time_ns": times}
+    return _table("memory_curve", columns | {"bytes": curve.bytes, "stage": stage}, size)
+
+
+def _window(curve: Curve, begins: Ints) -> tuple[int, int]:
+    """The changes of the iteration that holds the peak; all where iterations are few, or none holds it."""
+    peak = curve.time_ns[np.argmax(curve.bytes)]
+    step = int(np.searchsorted(begins, peak, "right")) - 1
+    if len(begins) < LEAST or step < 0:
+        return 0, len(curve.bytes)
+    low = int(np.searchsorted(curve.time_ns, begins[step]))
+    return low, int(np.searchsorted(curve.time_ns, begins[step + 1])) if step + 1 < len(begins) else len(curve.bytes)
+
+
+def _lives(trace: Trace, lives: "pl.DataFrame", found: Curves) -> "pa.Table":
+    birth, death = lives["birth_ns"].fill_null(EARLIEST).to_numpy(), lives["death_ns"].fill_null(LATEST).to_numpy()
+    columns: dict[str, Any] = {name: lives[name].to_arrow() for name in lives.columns if name != "thread"}
+    fates = zip((birth != EARLIEST).tolist(), (death != LATEST).tolist(), strict=True)
+    columns["fate"] = [FATES[pair] for pair in fates]
+    columns["at_peak"] = _at_peak(lives, birth, death, found)
+    columns["birth_iteration"] = _steps(trace, lives, birth)
+    site = sites(trace)
+    if site is not None:
+        process, thread = lives["process"].to_numpy(), lives["thread"].fill_null(NONE).to_numpy()
+        columns |= vars(site.asked(process, thread, birth))
+    return _table("memory_life", columns, len(lives))
+
+
+def _at_peak(lives: "pl.DataFrame", birth: "np.ndarray[Any, Any]", death: "np.ndarray[Any, Any]", found: Curves) -> Any:
+    """Whether each is alive when its curve is highest first."""
+    result = np.zeros(len(lives), np.int32)
+    keys = list(lives.select("process", "device", "granularity").iter_rows())
+    place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    of = np.fromiter((place[key] for key in keys), np.int64, len(keys))
+    for key, number in place.items():
+        if key in found and found[key][0] != "launches":
+            curve = found[key][1]
+            own = of == number
+            result[own] = alive_at(int(curve.time_ns[np.argmax(curve.bytes)]), birth[own], death[own])
+    return result
+
+
+def _steps(trace: Trace, lives: "pl.DataFrame", birth: "np.ndarray[Any, Any]") -> "list[int | None]":
+    """The main iteration whose launches each was born among."""
+    starts = step_starts(trace)
+    result: list[int | None] = [None] * len(lives)
+    if starts is None:
+        return result
+    process = lives["process"].to_numpy()
+    for part in starts.partition_by("process"):
+        times, numbers = np.sort(part["start_ns"].to_numpy()), part["iteration"].to_list()
+        own = np.flatnonzero((process == part["process"][0]) & (birth != EARLIEST))
+        at = np.searchsorted(times, birth[own], "right") - 1
+        for row, step in zip(own.tolist(), at.tolist(), strict=True):
+            result[row] = numbers[step] if step >= 0 else None
+    return result
+
+
+def _launches(trace: Trace, found: Curves) -> "pa.Table | None":
+    rows = launches_measured(trace)
+    if rows is not None:
+        told = rows.select("accesses", "object_bytes", "tensor_bytes")
+        evidence = ["A" if any(one is not None for one in row) else "C" for row in told.iter_rows()]
+        columns = {name: rows[name].to_arrow() for name in rows.columns}
+        return _table("working_set", columns | {"evidence": evidence}, len(rows))
+    if not trace.has("kernel"):
+        return None
+    rows = launches_of_kernels(trace)
+    columns = {name: rows[name].to_arrow() for name in rows.columns if name != "asked_ns"}
+    columns["evidence"] = ["C" if size is None else "B" for size in rows["tensor_bytes"].to_list()]
+    for granularity in ("object", "tensor"):
+        columns[f"{granularity}_footprint_bytes"] = _footprints(rows, granularity, found)
+    return _table("working_set", columns, len(rows))
+
+
+def _footprints(rows: "pl.DataFrame", granularity: str, found: Curves) -> "pa.Array":
+    """What is allocated at each launch, by the curve of its device; null where there is none."""
+    import pyarrow as pa
+
+    bytes_ = np.zeros(len(rows), np.int64)
+    missing = np.ones(len(rows), bool)
+    process, device, asked = (rows[name].to_numpy() for name in ("process", "device", "asked_ns"))
+    for key, (source, curve) in found.items():
+        if key[2] == granularity and source != "launches":
+            own = (process == key[0]) & (device == key[1])
+            bytes_[own], missing[own] = values_at(curve, asked[own]), False
+    return pa.array(bytes_, mask=missing)
+
+
+def _table(name: str, columns: Mapping[str, Any], size: int) -> "pa.Table":
+    """A table of its schema; what is not given is null."""
+    import pyarrow as pa
+
+    arrays = {
+        field.name: pa.nulls(size, field.type)
+        if columns.get(field.name) is None
+        else _array(columns[field.name], field.type)
+        for field in TABLES[name].schema
+    }
+    return pa.Table.from_pydict(arrays, schema=TABLES[name].schema)
+
+
+def _array(values: Any, type: "pa.DataType") -> "pa.Array":
+    import pyarrow as pa
+
+    return values.cast(type) if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, type)
+
+
+def _joined(name: str, parts: "Sequence[pa.Table]") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.concat_tables([TABLES[name].schema.empty_table(), *parts])

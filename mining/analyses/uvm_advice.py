@@ -1,0 +1,79 @@
+"""What to do about each range of managed memory, and what could that save?"""
+
+from ...store.trace import Trace
+from ..finding import Finding
+from ..managed_places import PLACE
+from ..managed_sql import recorded
+from ..uvm_rules import uvm_rules
+from ..words import duration, percent, plural
+
+NEEDS = ("uvm_choices",)
+
+SQL = f"""
+select
+    advice,
+    action,
+    range,{PLACE} as name,
+    uvm_advice.level,
+    uvm_advice.process,
+    uvm_advice.device,
+    kernel,
+    uvm_advice.occurrence,
+    operator,
+    executions,
+    ahead_kernel,
+    ahead_occurrence,
+    ahead_ns,
+    uvm_advice.bytes,
+    cost_ns,
+    transfer_ns,
+    saves_least_ns,
+    saves_most_ns,
+    confidence,
+    evidence,
+    rule,
+    cuda,
+    hip
+from uvm_advice
+join uvm_range as place using (range)
+order by advice
+"""
+DOES = {
+    "prefetch": "prefetch {name} before {kernel}",
+    "pin": "pin {name} to the device",
+    "accessed_by": "keep {name} on the host and map it for the device",
+    "read_mostly": "mark {name} as read mostly",
+    "offload": "move {name} to the host after {kernel}",
+    "leave": "leave {name} as it is",
+}
+
+
+def find(trace: Trace) -> Finding:
+    """Advice on each range, the most that could be saved first.
+
+    Savings are intervals from bytes over the measured throughput of the link: the transfer hidden not at all and whole.
+    They are estimates from one run; a second run with the advice taken says what it saved.
+    """
+    recorded(trace)
+    rows = trace.sql(SQL)
+    if not len(rows):
+        return Finding("uvm_advice", "No event of managed memory has an address: no advice.", rows, SQL.strip())
+    acted = rows.filter(rows["action"] != "leave")
+    rules = uvm_rules("advice")
+    notes = (
+        "Estimates from one run, not measured: from bytes over the link's throughput, with the transfer hidden not at "
+        "all and whole. Savings of several ranges overlap and do not add up.",
+        f"Left alone: what takes less than {percent(rules['least_share'], 1)} of kernel time. Thrashing: at least "
+        f"{percent(rules['again_share'], 1)} of the bytes moved to a device had been there. mining/uvm.toml has all.",
+    )
+    if not len(acted):
+        return Finding("uvm_advice", "No range costs kernels enough to advise anything.", rows, SQL.strip(), notes)
+    first = acted.row(0, named=True)
+    what = DOES[first["action"]].format(name=first["name"], kernel=first["kernel"] or "its first use")
+    saves = (
+        f": saves {duration(first['saves_least_ns'])} to {duration(first['saves_most_ns'])}"
+        if first["saves_most_ns"]
+        else ""
+    )
+    sentence = f"{plural(len(acted), 'range')} to act on; first {what}{saves} (estimated)."
+    return Finding("uvm_advice", sentence, rows, SQL.strip(), notes)

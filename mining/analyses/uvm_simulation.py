@@ -1,0 +1,76 @@
+"""What would move if the device held less, and would prefetching objects or tensors help?"""
+
+from typing import Any
+
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..finding import Finding
+from ..managed_sql import FAULTS_HINT
+from ..words import count, duration, plural
+
+NEEDS = ("uvm_simulations",)
+
+SQL = """
+select
+    process,
+    oversubscription,
+    policy,
+    capacity_bytes,
+    footprint_bytes,
+    steps,
+    kernels,
+    all_kernels,
+    faults,
+    moved_bytes,
+    prefetched_bytes,
+    again_bytes,
+    evicted_bytes,
+    wasted_bytes,
+    skipped_bytes,
+    least_ns,
+    most_ns,
+    fault_ns,
+    bytes_per_s,
+    evidence
+from uvm_simulation
+order by process, oversubscription, policy
+"""
+
+
+def find(trace: Trace) -> Finding:
+    """Simulated moves by oversubscription and policy; times from a fault's and the link's, prefetches hidden or not.
+
+    Nothing in these rows was measured but the touches, the time of a fault and the speed of the link, where the trace
+    has them. From faults only first touches are known: what a smaller device would fault again is then left out.
+    """
+    if not trace.has("uvm_simulation"):
+        raise NotCollected("what kernels touch of managed memory", f"run an access profiler, or {FAULTS_HINT}")
+    rows = trace.sql(SQL)
+    first = rows.row(0, named=True)
+    notes = [
+        f"Simulated: leaves of 64 KiB, blocks of 2 MiB, least recently used goes. A fault takes "
+        f"{duration(first['fault_ns'])}, the link moves {first['bytes_per_s'] / 1e9:.3g} GB/s. Plans are followed "
+        "blindly, without look-ahead, as PASTA's are.",
+    ]
+    if first["evidence"] == "faults":
+        notes.append(
+            "Touches are those of faults and moves: pages that were there are not seen, so all is a lower bound."
+        )
+    if first["kernels"] < first["all_kernels"]:
+        whole = plural(first["all_kernels"], "kernel")
+        notes.append(f"Only the first {count(first['kernels'])} of {whole} are simulated.")
+    told = [_said(rows.to_dicts(), factor) for factor in (1.0, 3.0)]
+    sentence = f"Simulated over {plural(first['steps'], 'step')}: {'; '.join(told)}."
+    return Finding("uvm_simulation", sentence, rows, SQL.strip(), tuple(notes))
+
+
+def _said(rows: list[dict[str, Any]], factor: float) -> str:
+    """The policy that takes least where no prefetch is hidden, at an oversubscription."""
+    there = [row for row in rows if row["oversubscription"] == factor]
+    best = min(there, key=lambda row: (row["most_ns"], row["policy"]))
+    base = next(row for row in there if row["policy"] == "on demand")
+    what = f"{best['policy']} is best, {duration(best['most_ns'])}"
+    if best["policy"] != "on demand":
+        what += f" against {duration(base['most_ns'])} on demand"
+    fits = "the device holds all" if factor <= 1 else f"oversubscribed {factor:g} times"
+    return f"where {fits}, {what}"

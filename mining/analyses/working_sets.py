@@ -1,0 +1,91 @@
+"""How much memory does a kernel work with, and how does that compare with what is allocated?"""
+
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..evidence_levels import told
+from ..finding import Finding
+from ..words import size
+
+NEEDS = ("memory_use",)
+
+SQL = """
+with each as (
+    select
+        process,
+        evidence,
+        unnest(['object', 'tensor']) as granularity,
+        unnest([object_bytes, tensor_bytes]) as bytes,
+        unnest([object_footprint_bytes, tensor_footprint_bytes]) as footprint,
+        object_footprint_bytes as object_footprint,
+        accesses
+    from working_set
+),
+peak as ({peaks}),
+whole as (
+    select process, count(*) as launches from working_set group by process
+)
+select
+    process,
+    granularity,
+    evidence,
+    any_value(whole.launches) as launches,
+    count(bytes) as known,
+    max(bytes) as max_bytes,
+    min(bytes) as min_bytes,
+    avg(bytes) as mean_bytes,
+    quantile_cont(bytes, 0.5) as median_bytes,
+    quantile_cont(bytes, 0.9) as p90_bytes,
+    avg(footprint) as footprint_bytes,
+    any_value(peak_bytes) as peak_bytes,
+    avg(footprint) / nullif(max(bytes), 0) as ratio,
+    avg(footprint) - max(bytes) as unused_bytes,
+    avg(object_footprint) / nullif(max(bytes), 0) as object_ratio,
+    sum(accesses)::bigint as accesses,
+    sum(accesses) / (nullif(any_value(peak_bytes), 0) / 4096) as accesses_per_page
+from each
+join whole using (process)
+left join peak using (process, granularity)
+group by process, granularity, evidence
+having count(bytes) > 0
+order by process, granularity desc, evidence
+"""
+PEAKS = "select process, granularity, max(bytes) as peak_bytes from memory_curve group by process, granularity"
+LABELLED = """
+    select 0::bigint as process, 'object' as granularity, {peak}::bigint as peak_bytes
+"""
+NO_PEAKS = "select null::bigint as process, null::varchar as granularity, null::bigint as peak_bytes where false"
+
+
+def find(trace: Trace) -> Finding:
+    """Working sets of kernels: sizes of all objects or tensors that one touches, each as a whole.
+
+    The 90th percentile is NumPy's, linear. `ratio` is the launch-weighted mean footprint over the largest working set,
+    `unused_bytes` their difference, `object_ratio` the same with the footprint of objects whatever the granularity of
+    the working set, as PASTA's Table V has it; `accesses_per_page` the accesses over the pages of 4 KiB
+    of the peak. `known` counts the launches whose working set is known. `NotCollected` without kernels.
+    """
+    if not trace.has("working_set"):
+        raise NotCollected("kernel launches", "record kernels with their memory")
+    sql = SQL.format(peaks=_peaks(trace)).strip()
+    rows = trace.sql(sql)
+    if not len(rows):
+        raise NotCollected(
+            "what memory kernels touch",
+            "record shapes of operators (evidence B), or accesses by an access profiler such as AccelProf (A)",
+        )
+    first = rows.row(0, named=True)
+    sentence = (
+        f"The working set is {size(first['max_bytes'])}: the most {first['granularity']} bytes that one kernel "
+        f"{'touches' if first['evidence'] == 'A' else 'is given as operands'}; the median kernel has "
+        f"{size(first['median_bytes'])}."
+    )
+    if first["ratio"] is not None:
+        sentence += f" The mean footprint is {first['ratio']:.3g} times that."
+    return Finding("working_sets", sentence, rows, sql, (told(rows["evidence"]),))
+
+
+def _peaks(trace: Trace) -> str:
+    if trace.has("memory_curve"):
+        return PEAKS
+    peak = trace.facts.labels.get("peak_memory_bytes", "")
+    return LABELLED.format(peak=int(peak)).strip() if peak.isdigit() else NO_PEAKS

@@ -1,0 +1,17 @@
+"""Where in a program something was asked for: the line of a stack nearest to it, as SQL."""
+
+__all__ = ["SITE"]
+
+SITE = """coalesce(
+        list_filter(
+            string_split(stack, chr(10)), lambda line: line like '%.py%' and line not like '%/torch/%'
+        )[1],
+        list_filter(
+            string_split(stack, chr(10)),
+            lambda line: line != ''
+                and not regexp_matches(line, 'alloc|unwind|Traceback|gather_with_|empty_(generic|cuda)|[?]:0$')
+        )[1],
+        nullif(string_split(stack, chr(10))[1], '')
+    )"""
+"""SQL: of a stack the first line of Python outside PyTorch, else the first not of the allocator or the recorder, else
+the first; null without a stack."""

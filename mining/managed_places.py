@@ -1,0 +1,94 @@
+"""Faults and moves of managed memory by where they fall: the same sums over allocations, addresses and tensors."""
+
+from ..store.errors import NotCollected
+from ..store.trace import Trace
+from .finding import Finding
+from .managed_sql import recorded, sums
+from .words import count, duration, percent, plural
+
+__all__ = ["PLACE", "find_places"]
+
+PLACE = """
+    coalesce(owner || ', ', '') || case
+        when granularity = 'addresses' then 'addresses'
+        when kind in ('managed', 'tensor') then kind
+        else 'object'
+    end || ' of ' || format_bytes(place.bytes) || ' at 0x' || lower(hex(place.address))"""
+"""SQL: what to call a row of `uvm_range`, as `place`."""
+
+SQL = """
+with told as (
+    select
+    {key} as range,
+    {sums},
+    min(start_ns) as first_ns,
+    max(start_ns) as last_ns
+    from uvm_event
+    where {key} is not null
+    group by {key}
+)
+select
+    place.range,
+    place.process,{place} as name,
+    place.granularity,
+    place.address,
+    place.bytes,
+    place.owner,
+    place.birth_ns,
+    place.death_ns,
+    told.* exclude (range),
+    place.stall_ns,
+    place.beside_ns
+from uvm_range as place
+left join told using (range)
+where (place.granularity = 'tensor') = {tensors}
+order by coalesce(place.stall_ns, 0) + place.beside_ns desc, to_device_bytes desc nulls last, place.range
+"""
+
+
+def find_places(trace: Trace, name: str) -> Finding:
+    """The answer of `uvm_ranges` or `uvm_tensors`, what costs most first."""
+    there = recorded(trace)
+    tensors = name == "uvm_tensors"
+    key = "tensor" if tensors else "range"
+    sql = SQL.format(key=key, sums=sums(there), place=PLACE, tensors=str(tensors).lower()).strip()
+    rows = trace.sql(sql)
+    if not len(rows):
+        if tensors:
+            raise NotCollected(
+                "lives of tensors in managed memory",
+                "record the allocations of tensors: tracelode record --hooks tensor",
+            )
+        return Finding(name, "No event of managed memory has an address.", rows, sql)
+    first = rows.row(0, named=True)
+    parts = [f"{count(first[column])} {what}" for column, what in _SAID.items() if first[column]]
+    took = [f"at most {duration(first['stall_ns'])} of stall"] if first["stall_ns"] else []
+    noun = "tensor" if tensors else "range"
+    sentence = f"{plural(len(rows), noun)} of managed memory; most falls on {first['name']}: "
+    sentence += f"{', '.join([*parts, *took]) or 'nothing recorded'}."
+    notes = () if tensors else _left_out(trace, first["granularity"] == "addresses")
+    return Finding(name, sentence, rows, sql, notes)
+
+
+_SAID = {
+    "gpu_faults": "fault groups of devices",
+    "cpu_faults": "faults of the host",
+    "to_device_bytes": "bytes to devices",
+    "to_host_bytes": "bytes to the host",
+}
+
+
+def _left_out(trace: Trace, unnamed: bool) -> tuple[str, ...]:
+    """What the ranges do not say: events outside all of them, and names."""
+    notes = (
+        [
+            "No allocation is known for these addresses: blocks of 2 MiB next to each other are one range, which may "
+            "hold several allocations."
+        ]
+        if unnamed
+        else []
+    )
+    lost, whole = trace.sql("select count(*) filter (range is null), count(*) from uvm_event").row(0)
+    if lost:
+        notes.append(f"{plural(lost, 'event')} ({percent(lost, whole)}) without an address: in no range.")
+    return tuple(notes)

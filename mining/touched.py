@@ -1,0 +1,134 @@
+"""What each kernel launch touches: measured where accesses were, else the operands of its operator as a bound."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..store.trace import Trace
+from .nested import NONE, nearest
+from .operators.call import SIZES, read_call
+from .sorting import Ints
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["launches_measured", "launches_of_kernels"]
+
+NUMBERED = """
+select
+    process,
+    device,
+    row_number() over (
+        partition by process order by coalesce(launch_ns, start_ns), start_ns, device, stream
+    ) - 1 as launch,
+    start_ns,
+    coalesce(launch_ns, start_ns) as asked_ns,
+    name as kernel,
+    op
+from kernel
+order by process, launch
+"""
+SUMS = """
+select
+    process,
+    launch,
+    min(kernel) as kernel,
+    sum(accesses)::bigint as accesses,
+    (sum(object_bytes) filter (granularity = 'object'))::bigint as object_bytes,
+    (sum(object_bytes) filter (granularity = 'tensor'))::bigint as tensor_bytes
+from (
+    select
+        process,
+        launch,
+        granularity,
+        object,
+        object_id,
+        min(kernel) as kernel,
+        max(object_bytes) as object_bytes,
+        sum(accesses) filter (granularity != 'tensor') as accesses
+    from access
+    where launch is not null and object is not null
+    group by process, launch, granularity, object, object_id
+    having coalesce(max(accesses), 1) > 0
+)
+group by process, launch
+"""
+"""SQL: sizes of what is touched, each object once in whatever windows. A row without a count says touched."""
+MEASURED = """
+select
+    process,
+    launch,
+    coalesce(told.kernel, found.kernel) as kernel,
+    coalesce(told.accesses, found.accesses) as accesses,
+    coalesce(memory_working_set_bytes, object_bytes) as object_bytes,
+    coalesce(told.tensor_working_set_bytes, found.tensor_bytes) as tensor_bytes,
+    memory_footprint_bytes as object_footprint_bytes,
+    told.tensor_footprint_bytes
+from ({told}) as told
+full join ({found}) as found using (process, launch)
+order by process, launch
+"""
+NO_TOLD = """
+select
+    null::bigint as process, null::bigint as launch, null::varchar as kernel, null::bigint as accesses,
+    null::bigint as memory_working_set_bytes, null::bigint as tensor_working_set_bytes,
+    null::bigint as memory_footprint_bytes, null::bigint as tensor_footprint_bytes
+where false
+"""
+NO_FOUND = """
+select
+    null::bigint as process, null::bigint as launch, null::varchar as kernel, null::bigint as accesses,
+    null::bigint as object_bytes, null::bigint as tensor_bytes
+where false
+"""
+
+
+def launches_measured(trace: Trace) -> "pl.DataFrame | None":
+    """The launches of which accesses were measured, with what they touch; None where a trace has none.
+
+    What the source sums for a launch goes before the sum of its objects. Bytes are null where it tells neither.
+    """
+    told = "from launch_memory" if trace.has("launch_memory") else NO_TOLD
+    found = SUMS if trace.has("access") else NO_FOUND
+    rows = trace.sql(MEASURED.format(told=told, found=found))
+    return rows if len(rows) else None
+
+
+def launches_of_kernels(trace: Trace) -> "pl.DataFrame":
+    """The kernels in the order of their launches, each with the bytes of its operator's operands, or null."""
+    import polars as pl
+
+    rows = trace.sql(NUMBERED)
+    if not trace.has("op"):
+        return rows.with_columns(tensor_bytes=pl.lit(None, pl.Int64))
+    ids, bytes_ = _operand_bytes(trace)
+    op = rows["op"].fill_null(NONE).to_numpy()
+    at = np.minimum(np.searchsorted(ids, op), max(len(ids) - 1, 0))
+    known = (op != NONE) & (ids[at] == op) if len(ids) else np.zeros(len(op), bool)
+    own = np.where(known, bytes_[at] if len(ids) else NONE, NONE)
+    return rows.with_columns(tensor_bytes=pl.Series(own, dtype=pl.Int64).replace(NONE, None))
+
+
+def _operand_bytes(trace: Trace) -> tuple[Ints, Ints]:
+    """For each `op.id` the bytes of its tensor operands, or of those of the nearest operator around it; else `NONE`.
+
+    Operands are those recorded: the inputs. An operand without a type, or of one whose size is not known, makes the sum
+    unknown. A repeated dimension (stride 0) counts in full: the sum is an upper bound.
+    """
+    rows = trace.sql("select id, parent, shapes, types from op order by id")
+    pairs = rows.select("shapes", "types").unique(maintain_order=True)
+    size = {pair: _bytes(*pair) for pair in pairs.rows()}  # a Python loop: over what is distinct
+    own = np.fromiter((size[pair] for pair in rows.select("shapes", "types").iter_rows()), np.int64, len(rows))
+    ids, parent = rows["id"].to_numpy(), rows["parent"].fill_null(NONE).to_numpy()
+    at = np.searchsorted(ids, parent)
+    around = np.where(parent != NONE, np.minimum(at, max(len(ids) - 1, 0)), NONE)
+    chosen = nearest(around, own != NONE)
+    return ids, np.where(chosen != NONE, own[chosen], NONE) if len(own) else own
+
+
+def _bytes(shapes: str | None, types: str | None) -> int:
+    call = read_call("", shapes, types, None)
+    if call is None or not call.all():
+        return NONE
+    sizes = [one.stored * SIZES[one.type] for one in call.all() if one.type is not None and one.type in SIZES]
+    return sum(sizes) if len(sizes) == len(call.all()) else NONE

@@ -1,0 +1,191 @@
+"""Charts of device memory: what is allocated over the recording, of one trace or two, and what kernels work with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..text import clean, shorten
+from ..units import scale, show
+from . import vega
+from .style import BLUE, PALETTE, RED, Rows, Specification, finished, some
+
+__all__ = ["difference", "set_against_footprint", "two_curves", "usage"]
+
+STAGES: Mapping[str, str] = {"ramp-up": PALETTE[3], "peak": PALETTE[1], "ramp-down": PALETTE[2], "(other)": "#b9c0c9"}
+NAME = 60
+
+
+def usage(rows: Rows, *, x: str, unit_x: Any = "count") -> Specification:
+    """What is allocated: a band from the least to the most in each stretch, coloured by stage, the peak marked.
+
+    A row has `position`, `low_bytes`, `high_bytes` and `stage`, by position.
+    """
+    some(rows, "usage")
+    factor, unit = scale(max(row["high_bytes"] for row in rows), "bytes")
+    along, along_unit = scale(rows[-1]["position"], unit_x) if unit_x == "ns" else (1, "")
+    ends = [row["position"] for row in rows[1:]] + [rows[-1]["position"] + 1]
+    values = [_stretch(row, end, factor, along) for row, end in zip(rows, ends, strict=True)]
+    top = max(values, key=lambda value: value["high"])
+    title = f"{x} ({along_unit})" if along_unit else x
+    across = vega.X("left:Q", title=title, scale=vega.Scale(nice=False, zero=False), axis=vega.Axis(format=",~r"))
+    used = [stage for stage in STAGES if any(value["stage"] == stage for value in values)]
+    colour = vega.Color(
+        "stage:N",
+        scale=vega.Scale(domain=used, range=[STAGES[stage] for stage in used]),
+        legend=vega.Legend() if len(used) > 1 else None,
+    )
+    base = vega.Chart().encode(x=across, x2="right:Q")
+    held = base.mark_rect(opacity=0.35, aria=False).encode(
+        y=vega.Y("low:Q", title=f"Allocated ({unit})"), y2="zero:Q", color=colour
+    )
+    band = base.mark_rect().encode(y="low:Q", y2="high:Q", color=colour, description="tip:N")
+    edge = (
+        vega.Chart()
+        .mark_tick(orient="horizontal", thickness=2, aria=False)
+        .encode(x="left:Q", y="high:Q", color=colour)
+    )
+    peak = (
+        vega.Chart(vega.Data(values=[top]))
+        .mark_point(color=RED, shape="triangle-down", filled=True, size=70, yOffset=-6, opacity=1)
+        .encode(x="left:Q", y="high:Q", description="peak:N")
+    )
+    return finished(
+        vega.layer(held, band, edge, peak, data=vega.Data(values=values)),
+        height=220,
+        terminal={"title": "Allocated", "unit": "bytes", "values": [row["high_bytes"] for row in rows]},
+    )
+
+
+def set_against_footprint(rows: Rows) -> Specification:
+    """Working sets of kernels against what is allocated at their launches, with the line on which they are equal.
+
+    A row has `footprint_bytes`, `bytes`, `launches` (with these) and `kernel`. Both axes are logarithmic: a set of no
+    bytes is not drawn.
+    """
+    shown = [row for row in rows if row["footprint_bytes"] and row["bytes"]]
+    some(shown, "set_against_footprint")
+    high = max(max(row["footprint_bytes"], row["bytes"]) for row in shown)
+    factor, unit = scale(high, "bytes")
+    low = min(min(row["footprint_bytes"], row["bytes"]) for row in shown) / factor
+    values = [_set(row, factor) for row in shown]
+    ends = [{"one": low / 1.3}, {"one": high / factor * 1.3}]
+    span = vega.Scale(type="log", domain=[low / 1.3, high / factor * 1.3], nice=False)
+    axis = vega.Axis(format=",~g", tickCount=5)
+    x = vega.X("footprint:Q", title=f"Allocated at the launch ({unit}, logarithmic)", scale=span, axis=axis)
+    y = vega.Y("set:Q", title=f"Working set ({unit}, logarithmic)", scale=span, axis=axis)
+    points = (
+        vega.Chart()
+        .mark_point(color=BLUE, filled=True, opacity=0.55)
+        .encode(
+            x=x,
+            y=y,
+            description="tip:N",
+        )
+    )
+    line = (
+        vega.Chart(vega.Data(values=ends))
+        .mark_line(color="#8a919b", strokeDash=[4, 3], aria=False)
+        .encode(x=vega.X("one:Q", scale=span), y=vega.Y("one:Q", scale=span))
+    )
+    first = sorted(shown, key=lambda row: -row["bytes"])[:12]
+    terminal = {
+        "title": "Largest working sets",
+        "unit": "bytes",
+        "labels": [shorten(clean(row["kernel"]), NAME) for row in first],
+        "values": [row["bytes"] for row in first],
+    }
+    return finished(vega.layer(line, points, data=vega.Data(values=values)), height=300, terminal=terminal)
+
+
+def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
+    """Two curves of allocated memory in one picture, one of them dashed; where one has ended there is no line.
+
+    A row has `position`, `base_bytes` and `bytes` (None behind the end).
+    """
+    some(rows, "two_curves")
+    sizes = [size for row in rows for size in (row["base_bytes"], row["bytes"]) if size is not None]
+    factor, unit = scale(max(sizes), "bytes")
+    names = {"base_bytes": clean(base), "bytes": clean(other)}
+    if names["base_bytes"] == names["bytes"]:
+        names = {"base_bytes": f"{clean(base)} (base)", "bytes": f"{clean(other)} (compared)"}
+    layers = [
+        _line(rows, key, name, dash, factor, vega.Scale(domain=list(names.values()), range=[BLUE, RED]), x, unit)
+        for (key, name), dash in zip(names.items(), ([1, 0], [5, 3]), strict=True)
+    ]
+    peaks = [max(row[key] for row in rows if row[key] is not None) for key in names]
+    terminal = {"title": "Most allocated", "unit": "bytes", "labels": list(names.values()), "values": peaks}
+    return finished(vega.layer(*layers, data=vega.Data(values=[])), height=200, terminal=terminal)
+
+
+def difference(rows: Rows, *, x: str) -> Specification:
+    """By how much the second curve is above the first, below it where it is less; a row as for `two_curves`."""
+    both = [row for row in rows if row["difference_bytes"] is not None]
+    some(both, "difference")
+    factor, unit = scale(max(abs(row["difference_bytes"]) for row in both) or 1, "bytes")
+    ends = [row["position"] for row in both[1:]] + [both[-1]["position"]]
+    values = [
+        {
+            "left": row["position"],
+            "right": end,
+            "bytes": row["difference_bytes"] / factor,
+            "zero": 0,
+            "tip": f"{row['position']:.6g}: {show(row['difference_bytes'], 'bytes')}",
+        }
+        for row, end in zip(both, ends, strict=True)
+    ]
+    chart = (
+        vega.Chart(vega.Data(values=values))
+        .mark_rect(color=BLUE, opacity=0.6)
+        .encode(
+            x=vega.X("left:Q", title=x, scale=vega.Scale(nice=False, zero=False)),
+            x2="right:Q",
+            y=vega.Y("bytes:Q", title=f"Difference ({unit})"),
+            y2="zero:Q",
+            description="tip:N",
+        )
+    )
+    terminal = {"title": "Difference", "unit": "bytes", "values": [row["difference_bytes"] for row in both]}
+    return finished(chart, height=110, terminal=terminal)
+
+
+def _line(
+    rows: Rows, key: str, name: str, dash: list[int], factor: float, colours: vega.Json, x: str, unit: str
+) -> vega.Chart:
+    values = [
+        {"position": row["position"], "of": name, "bytes": row[key] / factor} for row in rows if row[key] is not None
+    ]
+    return (
+        vega.Chart(vega.Data(values=values))
+        .mark_line(interpolate="step-after", strokeWidth=1.4, strokeDash=dash)
+        .encode(
+            x=vega.X("position:Q", title=x, scale=vega.Scale(nice=False)),
+            y=vega.Y("bytes:Q", title=f"Allocated ({unit})"),
+            color=vega.Color("of:N", scale=colours, legend=vega.Legend(columns=1, labelLimit=320)),
+        )
+    )
+
+
+def _stretch(row: Any, end: float, factor: float, along: float) -> dict[str, Any]:
+    told = f"{show(row['low_bytes'], 'bytes')} to {show(row['high_bytes'], 'bytes')}, {row['stage']}"
+    return {
+        "left": row["position"] / along,
+        "right": end / along,
+        "low": row["low_bytes"] / factor,
+        "high": row["high_bytes"] / factor,
+        "stage": row["stage"],
+        "zero": 0,
+        "tip": told,
+        "peak": f"Peak: {show(row['high_bytes'], 'bytes')}",
+    }
+
+
+def _set(row: Any, factor: float) -> dict[str, Any]:
+    name = shorten(clean(row["kernel"]), NAME)
+    return {
+        "footprint": row["footprint_bytes"] / factor,
+        "set": row["bytes"] / factor,
+        "launches": row["launches"],
+        "tip": (
+            f"{name}: {show(row['bytes'], 'bytes')} of {show(row['footprint_bytes'], 'bytes')} allocated, "
+            f"{show(row['launches'], 'count')} launches"
+        ),
+    }

@@ -1,0 +1,57 @@
+"""What kernels wait for page faults at most, by device, kernel and operator."""
+
+from ...mining.finding import Finding
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..known import known
+from ..report import Block, Column, Section, Text
+from ..shown import Ask, section_of, table
+
+__all__ = ["section"]
+
+DEVICES = (
+    Column("process", "Process", "id"),
+    Column("device", "Device", "id"),
+    Column("stall_ns", "Stall, at most", "ns"),
+    Column("stall_share", "Of kernel time", "share"),
+    Column("kernel_ns", "Kernels run", "ns"),
+    Column("faults", "Fault groups", "count"),
+    Column("untimed_faults", "Without an end", "count"),
+    Column("service_ns", "Service, added up", "ns"),
+    Column("fault_ns", "A fault is serviced", "ns"),
+    Column("moves", "Unasked moves", "count"),
+    Column("move_ns", "Pages move", "ns"),
+    Column("beside_ns", "Beside kernels", "ns"),
+)
+WORK = (
+    Column("process", "Process", "id"),
+    Column("device", "Device", "id"),
+    Column("kernel", "Kernel"),
+    Column("operator", "Operator"),
+    Column("stall_ns", "Stall, at most", "ns"),
+    Column("stall_share", "Of their time", "share"),
+    Column("executions", "Executions", "count"),
+    Column("gpu_faults", "Fault groups", "count"),
+    Column("gpu_fault_pages", "Page faults", "count"),
+    Column("to_device_bytes", "To the device", "bytes"),
+    Column("to_host_bytes", "To the host", "bytes"),
+    Column("again_bytes", "Moved again", "bytes"),
+)
+
+
+def section(trace: Trace, ask: Ask) -> Section:
+    """The section."""
+    return section_of("uvm_stall", "What kernels wait for", ask, "uvm_devices", lambda found: _blocks(found, ask))
+
+
+def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
+    told: list[Block] = [table("Stall by device: unions, each moment once", known(DEVICES, found), found)]
+    for name, caption in (("uvm_kernels", "By kernel, the longest stall first"), ("uvm_operators", "By operator")):
+        try:
+            part = ask(name)
+        except NotCollected as missing:
+            told.append(Text(f"Not collected: {missing.message}."))
+            continue
+        told.append(Text(" ".join([part.sentence, *part.notes])))
+        told += [table(caption, known(WORK, part), part)] * bool(len(part.rows))
+    return tuple(told)

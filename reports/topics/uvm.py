@@ -1,0 +1,104 @@
+"""Managed memory: which pages fault and move, what kernels wait for it, and what to do about each allocation."""
+
+from functools import cache
+
+from ...mining.managed_sql import FAULTS_HINT, KINDS
+from ...mining.words import count
+from ...store.trace import Trace
+from ..health import health_lines
+from ..identity import identity
+from ..report import Report, Section
+from ..sections import timeline, uvm_advice, uvm_faults, uvm_moves, uvm_ranges, uvm_simulation, uvm_stall
+from ..shown import Ask
+
+MEASURED = (
+    uvm_stall.section,
+    uvm_faults.faults,
+    uvm_moves.moves,
+    uvm_ranges.section,
+    uvm_faults.places,
+    uvm_moves.iterations,
+    uvm_moves.round_trips,
+    uvm_moves.contention,
+    uvm_advice.use,
+    uvm_advice.hot,
+)
+"""What the report shows of what was measured, in this order."""
+GUESSED = (uvm_simulation.section,)
+"""What it shows of what was simulated: after all that was measured, and in sections of its own."""
+
+WORK = ("kernel", "copy", "fill")
+"""Tables of what runs on a device."""
+
+GLOSSARY = {
+    "managed memory": "Of cudaMallocManaged or hipMallocManaged: the driver moves its pages to who touches them.",
+    "fault group": "Page faults of a device that the driver serviced together; one may stand for many pages.",
+    "stall": (
+        "Time in which a fault was serviced while a kernel ran on the device, each moment once. An upper bound on what "
+        "the kernel waited: other warps may have run."
+    ),
+    "service": "From the start of the driver's work on a fault group to its end; added up, groups at once count each.",
+    "unasked move": "A move to a device that the program did not ask for: on demand, or the driver's own prefetching.",
+    "beside kernels": "The part of the time of moves in which a kernel ran on that device.",
+    "moved again": "Bytes of pages that moved to a device which had had them: the cost of thrashing.",
+    "range": "An allocation; where none is known, blocks of 2 MiB with events that are next to each other.",
+    "back and forth": "Pages that were on a device, went to the host, and came back to the device.",
+    "throttling": "The driver holds a processor back from pages that thrash.",
+    "remote map": "The driver maps pages where they are instead of moving them.",
+}
+
+NOTHING = (
+    "Nothing of managed memory was recorded in this trace: the program uses none, or the recording left it out. "
+    f"To see it, {FAULTS_HINT}."
+)
+
+
+def build(trace: Trace, ask: Ask) -> Report:
+    """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
+    ask = cache(ask)  # several sections show the same finding
+    parts = tuple(part(trace, ask) for part in (uvm_advice.advice, *MEASURED, *GUESSED))
+    if not any(section.blocks for section in parts):
+        return _report(trace, NOTHING, ())
+    work = (timeline.section(trace, ask),) if any(trace.has(name) for name in WORK) else ()
+    shown = (part for part in parts if not _is_lost(part))
+    return _report(trace, _verdict(parts), (*shown, *work, missing(parts)))
+
+
+def _verdict(parts: tuple[Section, ...]) -> str:
+    """The opening words: what kernels wait at most, what moves, what to do; of accesses alone, how memory is used."""
+    said = {section.key: section.sentence for section in parts if section.blocks}
+    keys = [key for key in ("uvm_stall", "uvm_moves", "uvm_advice") if key in said]
+    return " ".join(said[key] for key in keys or ("uvm_use", "hotness") if key in said)
+
+
+def _is_lost(part: Section) -> bool:
+    """Whether what a section is about was not collected; what was collected and is nothing is none of it."""
+    return part.sentence.startswith("Not collected")
+
+
+def missing(parts: tuple[Section, ...]) -> Section:
+    """The section on what was not collected and how to record it: one remark for what is lost for the same reason."""
+    lost: dict[str, list[str]] = {}
+    for part in filter(_is_lost, parts):
+        lost.setdefault(" ".join([part.sentence, *part.notes]), []).append(part.heading)
+    notes = tuple(f"{', '.join(headings)}: {why}" for why, headings in lost.items())
+    count_lost = sum(map(len, lost.values()))
+    sentence = f"{count(count_lost)} of {count(len(parts))} parts of this report were not collected."
+    if not lost:
+        sentence = "Every part of this report was collected."
+    listed = ", ".join(KINDS.values())
+    hint = f"Of {listed}, Nsight Systems records moves, and faults when it is told to: {FAULTS_HINT}."
+    return Section("uvm_missing", "Not collected", sentence, (), (*notes, hint))
+
+
+def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report:
+    return Report(
+        topic="uvm",
+        title=f"Managed memory of {trace.source.rsplit('/', 1)[-1]}",
+        verdict=verdict,
+        trace_id=trace.id,
+        identity=identity(trace),
+        health=health_lines(trace),
+        sections=sections,
+        glossary=GLOSSARY,
+    )

@@ -1,0 +1,115 @@
+"""The workload: what it computes and how often, what its time belongs to, how it uses device memory."""
+
+from collections.abc import Callable
+from functools import cache
+
+from ...mining.attributed import UNATTRIBUTED
+from ...store.errors import NotCollected
+from ...store.trace import Trace
+from ..health import health_lines
+from ..identity import identity
+from ..report import Report, Section
+from ..sections import (
+    memory_bound,
+    operator_flops,
+    precision,
+    roofline,
+    workload_accesses,
+    workload_attribution,
+    workload_frequency,
+    workload_memory,
+)
+from ..shown import Ask
+
+Part = Callable[[Trace, Ask], Section]
+
+SECTIONS: tuple[Part, ...] = (
+    workload_attribution.phases,
+    workload_attribution.modules,
+    workload_attribution.operators,
+    workload_attribution.families,
+    workload_attribution.structure,
+    workload_frequency.section,
+    workload_accesses.extremes,
+    operator_flops.section,
+    roofline.section,
+    memory_bound.section,
+    precision.section,
+    workload_memory.footprint,
+    workload_accesses.working_sets,
+    workload_memory.holders,
+    workload_memory.sizes,
+    workload_memory.alive,
+    workload_memory.cold,
+    workload_accesses.hotness,
+)
+"""What the report shows, in this order."""
+
+VERDICT = ("workload_phases", "workload_families", "workload_frequency", "workload_footprint", "workload_working_sets")
+"""The sections whose sentences open the report."""
+
+ENOUGH = 0.5
+"""Share of the device work in operators from which on mined structure is not shown in their place."""
+
+GLOSSARY = {
+    "accesses": "Active threads that execute an instruction on global memory, added up: not bytes.",
+    "alive at the end": "Allocated in the recording and not released in it: the recording ends before the program.",
+    "evidence A, B, C": (
+        "How a figure on memory is known. A: accesses were measured. B: the operand tensors of the operator that "
+        "launched the kernel, an upper bound on what it reads of them; outputs are not recorded. C: only when memory "
+        "was allocated and released."
+    ),
+    "family": "Category of a kernel by its name (docs/categories.md), direction of a copy, or fill.",
+    "footprint": "What is allocated on a device: at the peak, at a launch on average, or over time on average.",
+    "kernel frequency": (
+        "Launches by name, a name cut at its first < and without void before it, so that variants of a template are "
+        "one, as in PASTA."
+    ),
+    "object": "An allocation of the driver, or a segment of the framework's pool.",
+    "peak": "The first moment at which most is allocated.",
+    "phase": "Forward, backward or optimizer; the column says what tells it.",
+    "ramp-up, peak, ramp-down": (
+        "Stages of the curve of allocated memory, of the iteration that holds the peak where there are several: the "
+        "two change points that fit a line up, a constant and a line down best, by the numbers of the changes."
+    ),
+    "share of device work": "Of the summed durations of kernels, copies and fills: what runs at once counts each.",
+    "tensor": "A block of the framework's allocator, inside an object.",
+    "unattributed": "Device work of which nothing tells what it belongs to. With it the parts add up to the total.",
+    "working set": "Sizes of all objects or tensors that a kernel touches, each as a whole; of a workload the largest.",
+    "footprint / working set": "Launch-weighted mean footprint over the largest working set of a kernel.",
+}
+
+
+def build(trace: Trace, ask: Ask) -> Report:
+    """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
+    ask = cache(ask)
+    sections = tuple(part(trace, ask) for part in SECTIONS if _is_shown(part, ask))
+    return Report(
+        topic="workload",
+        title=f"Workload of {trace.source.rsplit('/', 1)[-1]}",
+        verdict=_verdict(sections),
+        trace_id=trace.id,
+        identity=identity(trace),
+        health=health_lines(trace),
+        sections=sections,
+        glossary=GLOSSARY,
+    )
+
+
+def _is_shown(part: Part, ask: Ask) -> bool:
+    """Mined structure stands for operators only where these are few."""
+    if part is not workload_attribution.structure:
+        return True
+    try:
+        rows = ask("by_operator").rows
+    except NotCollected:
+        return True
+    lost = rows.filter(rows["part"] == UNATTRIBUTED)["share"].to_list()
+    return bool(lost) and (lost[0] or 0) > ENOUGH
+
+
+def _verdict(sections: tuple[Section, ...]) -> str:
+    """The sentences on where the time goes, what is launched, and what memory is used."""
+    said = {section.key: section.sentence for section in sections if section.blocks}
+    words = [said[key] for key in VERDICT if key in said]
+    return " ".join(words) or "There is nothing in this trace that characterises a workload: no kernels, no memory."

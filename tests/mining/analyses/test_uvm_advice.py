@@ -1,0 +1,80 @@
+"""Advice from a trace: what is asked for, how far ahead, what it rests on."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.mining.managed_made import BASE, KIB, MIB, fault, move, run
+from tracelode.mining.mine import find, mine
+from tracelode.mining.thresholds import read_thresholds
+from tracelode.mining.uvm_rules import RULES
+
+
+def _rows(folder: Path, **tables: Any) -> list[dict[str, Any]]:
+    return find(*run(folder, **tables), "uvm_advice").rows.to_dicts()
+
+
+def test_a_prefetch_names_the_kernel_and_the_one_to_ask_before(tmp_path: Path) -> None:
+    # 1 MiB at 10.5 bytes a nanosecond takes 100,000 ns; b needs it, and a#0 starts 300,000 ns before b.
+    kernels = [
+        {"start_ns": at, "end_ns": at + 90_000, "name": name} for at, name in ((0, "x"), (100_000, "a"), (400_000, "b"))
+    ]
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 2 * MIB, "birth_ns": 0}]
+    moves = [move(410_000, 510_000, BASE, MIB)]
+    (row,) = _rows(tmp_path, kernel=kernels, allocation=life, copy=moves, fault=None)
+    assert (row["action"], row["kernel"], row["occurrence"], row["executions"]) == ("prefetch", "b", 0, 1)
+    assert (row["ahead_kernel"], row["ahead_occurrence"], row["ahead_ns"]) == ("a", 0, 300_000)
+    assert (row["bytes"], row["transfer_ns"]) == (MIB, 100_000)
+    # The move goes on for 80,000 ns of the kernel's 90,000; its transfer takes longer than that.
+    assert (row["cost_ns"], row["saves_least_ns"], row["saves_most_ns"]) == (80_000, 0, 80_000)
+    assert (row["confidence"], row["evidence"]) == ("low", "moves")
+    assert row["cuda"] == "cudaMemPrefetchAsync(p, 2097152, 0, stream);"
+    assert row["hip"] == "hipMemPrefetchAsync(p, 2097152, 0, stream);"
+
+
+def test_a_tensor_gets_the_advice_where_its_object_is_mostly_untouched(tmp_path: Path) -> None:
+    lives = [
+        {"process": 1, "kind": "managed", "address": BASE, "bytes": 32 * MIB, "birth_ns": 0},
+        {"process": 1, "kind": "tensor", "address": BASE + 8 * MIB, "bytes": 2 * MIB, "birth_ns": 0, "owner": "w"},
+    ]
+    moves = [move(110, 150, BASE + 8 * MIB, MIB), move(150, 190, BASE + 9 * MIB, MIB)]
+    (row,) = _rows(tmp_path, allocation=lives, copy=moves, fault=None)
+    assert (row["level"], row["bytes"]) == ("tensor", 2 * MIB)
+    assert row["cuda"] == f"cudaMemPrefetchAsync((char *)p + {8 * MIB}, 2097152, 0, stream);"
+
+
+def test_the_most_that_could_be_saved_comes_first_and_what_is_left_last(tmp_path: Path) -> None:
+    lives = [{"process": 1, "kind": "managed", "address": BASE + at * 8 * MIB, "bytes": MIB} for at in range(3)]
+    copies = [move(100, 110, BASE, MIB), move(120, 180, BASE + 8 * MIB, MIB)]
+    rows = _rows(tmp_path, allocation=lives, copy=copies, fault=None)
+    assert [(row["action"], row["saves_most_ns"]) for row in rows] == [("prefetch", 60), ("prefetch", 10), ("leave", 0)]
+    assert [row["advice"] for row in rows] == [0, 1, 2]
+
+
+def test_the_evidence_is_every_event_on_the_range(tmp_path: Path) -> None:
+    trace, archive = run(tmp_path)
+    rows = find(trace, archive, "uvm_evidence").rows
+    assert set(rows["advice"]) == {0, 1}
+    events = mine(trace, archive, "uvm_events").uvm_event.collect()
+    assert rows["events"].sum() == len(events)
+    assert rows["bytes"].sum() == events["bytes"].sum()
+
+
+def test_what_the_program_moved_itself_needs_no_advice(tmp_path: Path) -> None:
+    rows = _rows(tmp_path, fault=None, copy=[move(110, 190, BASE, MIB, cause="user")])
+    assert {row["action"] for row in rows} == {"leave"}
+
+
+def test_a_range_that_faults_on_two_kernels_says_so(tmp_path: Path) -> None:
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 2 * MIB}]
+    faults = [fault(110, 150, BASE), fault(310, 350, BASE)]
+    copies = [move(120, 130, BASE, 64 * KIB), move(320, 330, BASE + 64 * KIB, 64 * KIB)]
+    (row,) = _rows(tmp_path, allocation=life, fault=faults, copy=copies)
+    assert (row["executions"], row["cost_ns"], row["bytes"]) == (2, 80, 128 * KIB)
+
+
+def test_every_threshold_has_a_comment_above_it() -> None:
+    lines = RULES.read_text().splitlines()
+    values = [number for number, line in enumerate(lines) if re.match(r"\w+ = ", line)]
+    assert len(values) == sum(len(section) for section in read_thresholds(RULES).values()) >= 15
+    assert [lines[number] for number in values if not lines[number - 1].startswith("# ")] == []

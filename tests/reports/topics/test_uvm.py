@@ -1,0 +1,135 @@
+"""The report on managed memory: of a made run, of an access log, and of a trace that has nothing of it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.building import build
+from tests.mining.managed_made import run
+from tracelode.collect.ingest import read
+from tracelode.mining.mine import find
+from tracelode.reports.charts.style import MOST_MARKS
+from tracelode.reports.report import Chart, Report, Table, Text, Timeline
+from tracelode.reports.rows import finite
+from tracelode.store import Archive, Trace
+from tracelode.store.parts import load, names
+
+LOGS = Path(__file__).parents[3] / "data" / "samples" / "accelprof"
+HOTNESS = "hotness_net_2026-02-01_12-00-00"
+
+
+def _report(trace: Trace, archive: Archive) -> tuple[Report, Trace]:
+    report = load("topic", "uvm").build(trace, lambda analysis: find(trace, archive, analysis))
+    return report, archive.open(trace.id)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Trace]:
+    return _report(*run(tmp_path_factory.mktemp("archive")))
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Trace]:
+    archive = Archive(tmp_path_factory.mktemp("archive"))
+    return _report(read(LOGS / HOTNESS, archive)[0], archive)
+
+
+@pytest.fixture(scope="module", params=["made", "log"])
+def sample(request: pytest.FixtureRequest) -> tuple[Report, Trace]:
+    return request.getfixturevalue(request.param)
+
+
+def _blocks(report: Report) -> Iterator[Any]:
+    return (block for section in report.sections for block in section.blocks)
+
+
+def _section(report: Report, key: str) -> Any:
+    return next(section for section in report.sections if section.key == key)
+
+
+def test_every_number_of_the_json_equals_the_sql_beside_it(sample: tuple[Report, Trace]) -> None:
+    report, trace = sample
+    told = json.loads(load("format", "json").render(report))
+    tables = [block for section in told["sections"] for block in section["blocks"] if block["type"] == "table"]
+    assert len(tables) >= 3
+    for table in tables:
+        assert table["rows"] == json.loads(json.dumps(finite(trace.sql(table["sql"]).to_dicts()))), table["caption"]
+        assert table["rows"], table["caption"]
+
+
+def test_every_chart_is_small_and_names_sql_that_runs(sample: tuple[Report, Trace]) -> None:
+    report, trace = sample
+    pictures = [block for block in _blocks(report) if isinstance(block, Chart | Timeline)]
+    assert len(pictures) >= 2
+    assert all(len(trace.sql(block.sql)) for block in pictures)
+    marks = [len(block.specification["data"]["values"]) for block in pictures if isinstance(block, Chart)]
+    assert max(marks) <= MOST_MARKS
+
+
+def test_every_format_shows_it(log: tuple[Report, Trace]) -> None:
+    report, _ = log
+    for name in set(names("format")) - {"html"}:  # that is opened in a browser
+        text = load("format", name).render(report)
+        assert (report.sections[0].heading if name != "csv" else "dense hot") in text
+
+
+def test_the_verdict_says_what_kernels_wait_what_moves_and_what_to_do(made: tuple[Report, Trace]) -> None:
+    report, _ = made
+    # Object A: 80 ns of stall in a, 20 in b. The two large moves, 128 KiB in 30 ns, would move its 64 KiB in 15 ns.
+    assert report.verdict == (
+        "Page faults hold kernels up for at most 130 ns, 43.3 % of the time in which a kernel runs; servicing them "
+        "takes 240 ns added up. 3 moves of 163\u202f840 bytes to devices in 50 ns; 1 move of 65\u202f536 bytes to the "
+        "host in 10 ns; 32\u202f768 bytes move to a device that had had them. 2 ranges to act on; first prefetch "
+        "managed of 1.0 MiB at 0x4000000 before a: saves 85 ns to 100 ns (estimated)."
+    )
+
+
+def test_measured_and_simulated_share_no_section_and_no_sentence(sample: tuple[Report, Trace]) -> None:
+    report, _ = sample
+    keys = [section.key for section in report.sections]
+    assert "uvm_simulation" in keys
+    for section in report.sections:
+        tables = [block.sql for block in section.blocks if isinstance(block, Table)]
+        simulated = [sql for sql in tables if "uvm_simulation" in sql]
+        assert simulated == (tables if section.key == "uvm_simulation" else [])
+        assert ("imulated" in section.sentence) == (section.key == "uvm_simulation")
+    assert "imulated" not in report.verdict
+
+
+def test_advice_comes_with_its_rule_its_evidence_and_the_lines_to_paste(made: tuple[Report, Trace]) -> None:
+    report, _ = made
+    section = _section(report, "uvm_advice")
+    told = [block.text for block in section.blocks if isinstance(block, Text)]
+    assert any(
+        "CUDA: cudaMemPrefetchAsync(p, 1048576, 0, stream);" in text
+        and "HIP: hipMemPrefetchAsync(p, 1048576, 0, stream);" in text
+        and "Why: 1 move unasked, 3 fault groups" in text
+        for text in told
+    )
+    assert [block.caption for block in section.blocks if isinstance(block, Table)] == [
+        "Advice on each range, estimated; the most that could be saved first",
+        "What it rests on",
+    ]
+    assert "Estimates from one run, not measured" in section.notes[0]
+
+
+def test_what_was_not_collected_stands_at_the_end_with_how_to_record_it(tmp_path: Path) -> None:
+    report, _ = _report(*run(tmp_path, fault=None, kernel=None))
+    lost = report.sections[-1]
+    assert lost.heading == "Not collected"
+    assert any(note.startswith("Page faults: Not collected: page faults of devices") for note in lost.notes)
+    assert any("--cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true" in note for note in lost.notes)
+    assert any("tracelode record --uvm" in note for note in lost.notes)
+    assert "uvm_faults" not in [section.key for section in report.sections]
+    shown = next(block for block in _section(report, "uvm_stall").blocks if isinstance(block, Table))
+    assert "stall_ns" not in [column.key for column in shown.columns]  # no column of what nobody knows
+
+
+def test_a_trace_without_managed_memory_says_so_and_shows_nothing(tmp_path: Path) -> None:
+    report, _ = _report(*build(tmp_path, kernel=[{"start_ns": 1, "end_ns": 2, "name": "a"}]))
+    assert report.verdict.startswith("Nothing of managed memory was recorded in this trace: the program uses none, or")
+    assert report.sections == ()
+    load("format", "html").render(report)
