@@ -96,15 +96,15 @@ def _take(log: Log, found: _Metric, line: str) -> bool:
         return _allocated(log, found, told)
     if told := INVOCATIONS.fullmatch(line):
         found.invocations[told[2]] = int(told[1])
-    elif told := SUMMARY.fullmatch(line):
-        found.summary[f"{told[1]} {told[2]}"] = int(told[3])
-        if told[2] == "memory usage":
-            found.peak_text = told[4] or ""
-    elif told := PER_PAGE.fullmatch(line):
+    elif told := PER_PAGE.fullmatch(line):  # before the other sums, which it looks like where it is a whole number
         try:
             found.per_page = float(told[1])
         except ValueError:
             return False
+    elif told := SUMMARY.fullmatch(line):
+        found.summary[f"{told[1]} {told[2]}"] = int(told[3])
+        if told[2] == "memory usage":
+            found.peak_text = told[4] or ""
     else:
         return BUSIEST.fullmatch(line) is not None
     return True

@@ -57,6 +57,17 @@ def test_a_line_as_the_tool_writes_it_is_one_row(tell: Tell) -> None:
     assert told.counts() == {"lower-neighbour": 1, "misprinted-peak": 1}
 
 
+@pytest.mark.parametrize("pages", ["8", "8.5"])
+def test_a_whole_number_of_accesses_per_page_ends_the_log_as_any_other(tell: Tell, pages: str) -> None:
+    told = tell(
+        "Alloc(6) 0:\t140 2048 (2.00 KB)\n\n"
+        "Kernel 0 (refs=8, objs=1, obj_size=2048, 2.00 KB):\tgemm\n\nInvCount=1\tgemm\n\n"
+        "Number of allocations: 1\nNumber of kernels: 1\nMaximum memory usage: 2048B (2.00 KB)\n"
+        f"------------------------------\nTotal memory accesses: 8 (8)\nAverage accesses per page: {pages}\n"
+    )
+    assert "truncated" not in told.notes
+
+
 def test_the_peak_is_the_sum_of_all_allocations_when_nothing_else_is_possible(tell: Tell) -> None:
     sizes = [3 * MIB + 5, 7 * MIB]
     labels = tell(app_metric(large(sizes), [Launch(GEMM, 977, 1, 0, 7 * MIB)])).facts.labels

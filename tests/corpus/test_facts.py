@@ -26,8 +26,8 @@ HOST_COUNTED = {
     "rocpd/babeltrace-synthetic/test_rocm_database.db": {"devices": 1, "streams": 1},
     "rocprofv3-csv/sdk-docs/memory_copy_trace.csv": {"devices": 1, "streams": 1},
 }
-"""Where the truth counts the processor that a copy goes to as a device with a stream of its own. In both files the copies
-go to and fro between a processor and one GPU, which does them all."""
+"""Where the truth counts the processor that a copy goes to as a device with a stream of its own. In both files the
+copies go to and fro between a processor and one GPU, which does them all."""
 
 
 @pytest.fixture
