@@ -21,7 +21,7 @@ FROM_TERMINAL = 0x80
 """`si_code` of a signal that the kernel sends: from a terminal it goes to the program, too."""
 
 PR_SET_CHILD_SUBREAPER = 36
-POLL_S = 0.05
+POLL_S, LOOK_S = 0.05, 1.0
 
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -46,12 +46,13 @@ def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 def _until_end(program: int) -> int:
     while True:
-        got = signal.sigwaitinfo(WAITED_FOR)
-        if got.si_signo == signal.SIGCHLD:
-            status = _ended(program)
-            if status is not None:
-                return status
-        elif got.si_code != FROM_TERMINAL:
+        status = _ended(program)
+        if status is not None:
+            return status
+        got = signal.sigtimedwait(
+            WAITED_FOR, LOOK_S
+        )  # a thread that does not wait for it could take the word of an end
+        if got and got.si_signo != signal.SIGCHLD and got.si_code != FROM_TERMINAL:
             os.kill(program, got.si_signo)
 
 
