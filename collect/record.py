@@ -52,7 +52,7 @@ class Options:
     """What is to be recorded, and how; see `tracelode record --help`.
 
     `launches` is a pair of ordinals, either of which may be None; `buffers_mib` and `flush_ms` bound what waits in the
-    program.
+    program, `device_mib` what CUPTI takes of a device's memory in each context.
     """
 
     detail: str = "rows"
@@ -65,6 +65,7 @@ class Options:
     hooks: tuple[str, ...] = ()
     paused: bool = False
     buffers_mib: int = 64
+    device_mib: int = 256
     flush_ms: int = 500
     stop_mib: int = 0
     events: tuple[str, ...] = field(default=EVENTS)
@@ -84,6 +85,7 @@ class Options:
             "TRACELODE_RECORD_HOOKS": ",".join(self.hooks),
             "TRACELODE_RECORD_PAUSED": str(int(self.paused)),
             "TRACELODE_RECORD_BUFFERS": str(self.buffers_mib),
+            "TRACELODE_RECORD_DEVICE": str(self.device_mib),
             "TRACELODE_RECORD_FLUSH": str(self.flush_ms),
             "TRACELODE_RECORD_STOP": str(self.stop_mib << 20),
             "TRACELODE_VERSION": VERSION,

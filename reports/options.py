@@ -29,6 +29,7 @@ __all__ = [
     "output_option",
     "patience",
     "progress",
+    "run_option",
     "width_of",
     "write_output",
 ]
@@ -47,8 +48,31 @@ def archive_option(command: F) -> F:
         default=Path("traces"),
         show_default=True,
         show_envvar=True,
+        callback=_in_utf8,
         help="Folder of the archive.",
     )(command)
+
+
+def _in_utf8(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
+    """The folder, whose name must be UTF-8: the writer of Parquet takes no other."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter(f"{clean(str(path))}: the name of an archive's folder must be UTF-8") from None
+    return path
+
+
+def _as_text(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    return name and name.encode("utf-8", "backslashreplace").decode()
+
+
+def run_option(default: str) -> Callable[[F], F]:
+    """Adds --run, the name of a run; bytes of it that are no text become escapes, as in names of files."""
+    return click.option(
+        "--run",
+        callback=_as_text,
+        help=f"Run the traces belong to. [default: {default}]",
+    )
 
 
 def output_option(command: F) -> F:

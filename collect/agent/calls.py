@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .recording import Call, Place
     from .session import Session
 
-__all__ = ["caller", "guarded", "keep_running", "shorten"]
+__all__ = ["caller", "guarded", "keep_running", "returned"]
 
 
 def guarded(session: Session, torch: Any, hook: Callable[..., None]) -> Callable[..., None]:
@@ -42,10 +42,24 @@ def caller(depth: int) -> Any:
 def keep_running(place: Place, calls: list[Call], new: int) -> None:
     """Forgets the calls that no longer run; so many of the frames belong to calls that are not in the list yet."""
     if calls:
-        shorten(place, calls, _running(calls[-1][1]) - new)
+        _shorten(place, calls, _running(calls[-1][1]) - new)
 
 
-def shorten(place: Place, calls: list[Call], count: int) -> None:
+def returned(place: Place, calls: list[Call], key: int) -> list[Any] | None:
+    """Takes the innermost call of that key out of the calls, with those within it, which never returned.
+
+    What it has entered; None where it is not among them.
+    """
+    position = len(calls) - 1
+    while position >= 0 and calls[position][0] != key:
+        position -= 1
+    if position < 0:
+        return None
+    _shorten(place, calls, position + 1)
+    return calls.pop()[2]
+
+
+def _shorten(place: Place, calls: list[Call], count: int) -> None:
     """Keeps so many of the calls; the others leave no rows."""
     while len(calls) > max(count, 0):
         place.depth -= len(calls.pop()[2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from .calls import guarded, keep_running, shorten
+from .calls import guarded, keep_running, returned
 from .operators import UNTIL_RETURN
 from .recording import MODULE, PHASE
 
@@ -62,13 +62,10 @@ class Modules:
             return
         place = session.held.here.place
         calls = place.modules
-        position = len(calls) - 1
-        while position >= 0 and calls[position][0] != id(module):
-            position -= 1
-        if position < 0:
+        entered = returned(place, calls, id(module))
+        if entered is None:
             return
-        shorten(place, calls, position + 1)
-        *phases, entry = calls.pop()[2]
+        *phases, entry = entered
         session.close(entry, self._kind)
         for phase in phases:
             session.close(phase, PHASE)

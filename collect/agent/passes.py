@@ -7,7 +7,7 @@ import weakref
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from .calls import caller, guarded, keep_running, shorten
+from .calls import caller, guarded, keep_running, returned
 from .recording import PHASE
 
 if TYPE_CHECKING:
@@ -45,13 +45,10 @@ class Optimizers:
             return
         place = session.held.here.place
         steps = place.optimizers
-        position = len(steps) - 1
-        while position >= 0 and steps[position][0] != id(optimizer):
-            position -= 1
-        if position < 0:
+        entered = returned(place, steps, id(optimizer))
+        if entered is None:
             return
-        shorten(place, steps, position + 1)
-        session.close(steps.pop()[2][0], self._kind)
+        session.close(entered[0], self._kind)
         recording = session.recording
         if recording is None:
             return

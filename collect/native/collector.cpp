@@ -271,6 +271,7 @@ Json Collector::first_facts() const {
   json.add("what", "process").add("collector", "cupti").add("version", options_.version);
   json.add("cupti", cupti_.version).add("cupti_path", cupti_.path).add("driver", cupti_.driver);
   json.add("clock", clock_ == CLOCK_MONOTONIC_RAW ? "monotonic_raw" : "realtime");
+  if (!device_memory_.empty()) json.add("device_memory", device_memory_);
   return json.merge(process_facts()).add("options", options_.described());
 }
 

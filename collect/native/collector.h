@@ -52,6 +52,7 @@ class Collector {
 
   bool subscribe();
   bool prepare();
+  bool bound_device_memory();
   void choose_clock();
   bool enable_kinds();
   void disable_kinds();
@@ -81,6 +82,7 @@ class Collector {
   const std::string folder_;
   Cupti cupti_;
   clockid_t clock_ = CLOCK_MONOTONIC_RAW;
+  Json device_memory_;  // that CUPTI takes, for each context
   CUpti_SubscriberHandle subscriber_ = nullptr;
   Buffers buffers_;
   std::unique_ptr<Recorder> recorder_;

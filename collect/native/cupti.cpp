@@ -60,6 +60,8 @@ std::string Cupti::load(const std::string& preferred) {
   if (version < oldest) return path + " is of version " + std::to_string(version) + ", older than CUDA 12.1";
   bind(library, "cuptiUnsubscribe", unsubscribe);
   bind(library, "cuptiSetThreadIdType", set_thread_id_type);
+  bind(library, "cuptiActivityGetAttribute", get_attribute);
+  bind(library, "cuptiActivitySetAttribute", set_attribute);
   bind(library, "cuptiActivityGetNumDroppedRecords", dropped_records);
   bind(library, "cuptiActivityConfigureUnifiedMemoryCounter", configure_uvm);
   bind(library, "cuptiActivityPushExternalCorrelationId", push_external);

@@ -32,6 +32,8 @@ struct Cupti {
   // May be missing.
   decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
   decltype(&cuptiSetThreadIdType) set_thread_id_type = nullptr;
+  decltype(&cuptiActivityGetAttribute) get_attribute = nullptr;
+  decltype(&cuptiActivitySetAttribute) set_attribute = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
   decltype(&cuptiActivityConfigureUnifiedMemoryCounter) configure_uvm = nullptr;
   decltype(&cuptiActivityPushExternalCorrelationId) push_external = nullptr;

@@ -27,6 +27,7 @@ class Json {
   // Adds the members of another object.
   Json& merge(const Json& other);
 
+  bool empty() const { return members_.empty(); }
   std::string text() const { return "{" + members_ + "}"; }
 
  private:

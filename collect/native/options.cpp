@@ -114,6 +114,7 @@ Options read_options() {
   options.buffers_bytes = std::min(number("TRACELODE_RECORD_BUFFERS", 64, 1), most) << 20;
   options.buffer_bytes = std::min(number("TRACELODE_RECORD_BUFFER", 2048, 4), most) << 10;
   options.buffer_bytes = std::min(options.buffer_bytes, options.buffers_bytes);
+  options.device_bytes = std::min(number("TRACELODE_RECORD_DEVICE", 256, 1), most) << 20;
   options.flush_ms = std::min<uint64_t>(number("TRACELODE_RECORD_FLUSH", options.flush_ms, 0), 3'600'000);
   options.paused = number("TRACELODE_RECORD_PAUSED", 0, 0) != 0;
   options.stop_bytes = number("TRACELODE_RECORD_STOP", 0, 0);
@@ -129,6 +130,7 @@ Json Options::described() const {
   json.add("first_launch", first_launch);
   if (last_launch != ~uint64_t{0}) json.add("last_launch", last_launch);
   json.add("sample", sample).add("names", names).add("buffers_bytes", buffers_bytes).add("buffer_bytes", buffer_bytes);
+  json.add("device_bytes", device_bytes);
   return json.add("flush_ms", flush_ms).add("paused", paused).add("stop_bytes", stop_bytes);
 }
 

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> names;  // parts of kernel names; empty: all
   uint64_t buffers_bytes = 64u << 20;
   uint64_t buffer_bytes = 2048u << 10;
+  uint64_t device_bytes = 256u << 20;  // on the device, for each context
   uint64_t flush_ms = 500;  // 0: only full buffers, and the rest at the end
   bool paused = false;
   uint64_t stop_bytes = 0;  // 0: no limit

@@ -76,7 +76,33 @@ bool Collector::begin() {
   return false;
 }
 
+// What is on its way to the host lies in buffers on the device, of which CUPTI makes more as it needs them, in each
+// context. Whether they stay within the limit: where CUPTI does not say, it is not known, and not told.
+bool Collector::bound_device_memory() {
+  if (!cupti_.get_attribute || !cupti_.set_attribute) return true;
+  constexpr size_t fewest = 8;  // three are made at once: with fewer than some more, the times of records get lost
+  size_t size = sizeof(size_t), bytes = 0;
+  if (cupti_.get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes) != CUPTI_SUCCESS || !bytes) return true;
+  if (options_.device_bytes / bytes < fewest) {
+    bytes = options_.device_bytes / fewest;
+    cupti_.set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes);
+  }
+  size_t buffers = options_.device_bytes / bytes;
+  cupti_.set_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &buffers);
+  // What holds is what CUPTI says, not what it was asked for.
+  cupti_.get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE, &size, &bytes);
+  cupti_.get_attribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &size, &buffers);
+  const uint64_t most = uint64_t{bytes} * buffers;
+  device_memory_.add("buffer_bytes", uint64_t{bytes}).add("buffers", uint64_t{buffers}).add("most_bytes", most);
+  if (most <= options_.device_bytes) return true;
+  const auto mib = [](uint64_t number) { return std::to_string(number >> 20) + " MiB"; };
+  return fail("CUPTI would take up to " + mib(most) + " of a device's memory, more than " + mib(options_.device_bytes) +
+                  ": nothing is recorded, the program runs on",
+              "allow more: tracelode record --device-memory");
+}
+
 bool Collector::prepare() {
+  if (!bound_device_memory()) return false;
   if (cupti_.set_thread_id_type) cupti_.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   choose_clock();
   start_clocks_ = clock_triple().text();

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, format_option, output_option, progress, width_of, write_output
+from ..options import archive_option, format_option, output_option, progress, run_option, width_of, write_output
 
 if TYPE_CHECKING:
     from ...collect.ingest import Outcome
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--run", help="Name of the run the traces belong to. [default: the name of a folder or an archive]")
+@run_option("the name of a folder or an archive")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes that read at once.")
 @archive_option
 @format_option()
@@ -89,8 +89,7 @@ def _rank(archive: "Archive", outcomes: list["Outcome"]) -> None:
     from ..text import clean
 
     runs = sorted({o.input.run for o in outcomes if o.trace and o.input.run is not None})
-    for run in runs:
-        place_in_order(archive, run)
+    place_in_order(archive, *runs)
     for line in remarks(archive, runs):
         click.echo(f"warning: {clean(line)}", err=True)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, cache_folder
+from ..options import archive_option, cache_folder, run_option
 
 if TYPE_CHECKING:
     from ...collect.ingest import Outcome
@@ -44,7 +44,7 @@ class Ordinals(click.ParamType[Bounds]):
 @click.command(context_settings={"allow_interspersed_args": False})  # what follows the program is its own
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
 @archive_option
-@click.option("--run", "run", help="Run the traces belong to. [default: the job's id under a launcher, else the time]")
+@run_option("the job's id under a launcher, else the time")
 @click.option(
     "--detail",
     type=click.Choice(["rows", "totals"]),
@@ -66,7 +66,9 @@ class Ordinals(click.ParamType[Bounds]):
     "--uvm", is_flag=True, help="Record page faults and migrations of managed memory: can slow the program down."
 )
 @click.option("--names", multiple=True, metavar="TEXT", help="Only kernels with that in their names; may be repeated.")
-@click.option("--launches", type=Ordinals(), help="Only kernels from the FIRST to before the LAST, counted from 0.")
+@click.option(
+    "--launches", type=Ordinals(), default=":", help="Only kernels from the FIRST to before the LAST, counted from 0."
+)
 @click.option(
     "--sample", type=click.IntRange(1, 1 << 32), default=1, show_default=True, metavar="N", help="One kernel in N."
 )
@@ -74,6 +76,7 @@ class Ordinals(click.ParamType[Bounds]):
 @click.option("--paused", is_flag=True, help="Begin when the program calls tracelode.collect.agent.start().")
 @click.option(
     "--buffers",
+    "buffers_mib",
     type=click.IntRange(4, 4096),
     default=64,
     show_default=True,
@@ -81,7 +84,17 @@ class Ordinals(click.ParamType[Bounds]):
     help="Memory in the program for what is not yet written.",
 )
 @click.option(
+    "--device-memory",
+    "device_mib",
+    type=click.IntRange(16, 1 << 20),
+    default=256,
+    show_default=True,
+    metavar="MIB",
+    help="Memory on a device, for each context, that CUPTI may take.",
+)
+@click.option(
     "--flush",
+    "flush_ms",
     type=click.IntRange(10, 60_000),
     default=500,
     show_default=True,
@@ -90,6 +103,7 @@ class Ordinals(click.ParamType[Bounds]):
 )
 @click.option(
     "--limit",
+    "stop_mib",
     type=click.IntRange(0, 1 << 40),
     default=0,
     metavar="MIB",
@@ -112,18 +126,9 @@ def command(program: tuple[str, ...], archive_path: Path, **options: Any) -> Non
     """
     from ...collect import record, supervise
 
+    run, keep = options.pop("run"), options.pop("keep")
     hooks, names = _hooks(options.pop("hooks")), _parts(options.pop("names"))
-    run, keep, limit, launches = (options.pop(name) for name in ("run", "keep", "limit", "launches"))
-    buffers, flush = options.pop("buffers"), options.pop("flush")
-    chosen = record.Options(
-        hooks=hooks,
-        names=names,
-        launches=launches or (None, None),
-        stop_mib=limit,
-        buffers_mib=buffers,
-        flush_ms=flush,
-        **options,
-    )
+    chosen = record.Options(hooks=hooks, names=names, **options)
     _check_archive(archive_path)
     folder, environment = record.prepare(chosen, keep or archive_path / "recordings", cache_folder())
     for name in record.overridden(os.environ):

@@ -6,6 +6,7 @@
 // STUB_FAIL_KIND kind:code,...     kinds that cannot be enabled
 // STUB_VERSION  what cuptiGetVersion tells
 // STUB_DROPPED  records that each buffer is told to have lost
+// STUB_OWN_WAY  1: the size and number of device buffers cannot be changed
 // STUB_HOLD     1: only a forced flush gives the rest of the buffers
 // STUB_HANG     1: flushes never return
 // STUB_LATE     1: the next file is delivered in a forced flush
@@ -329,6 +330,31 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
 
 CUptiResult cuptiActivityFlushPeriod(uint32_t) {
   FAIL_IF_ASKED;
+  return CUPTI_SUCCESS;
+}
+
+// Buffers on the device: as many and as large as CUPTI 13.0 says that they are.
+static size_t device_buffer_bytes = 3200000, device_buffers = 250;
+
+static size_t* attribute(CUpti_ActivityAttribute which, const size_t* size) {
+  if (*size != sizeof(size_t)) return nullptr;
+  if (which == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE) return &device_buffer_bytes;
+  return which == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT ? &device_buffers : nullptr;
+}
+
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute which, size_t* size, void* value) {
+  FAIL_IF_ASKED;
+  const size_t* const held = attribute(which, size);
+  if (!held) return CUPTI_ERROR_INVALID_PARAMETER;
+  std::memcpy(value, held, sizeof *held);
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute which, size_t* size, void* value) {
+  FAIL_IF_ASKED;
+  size_t* const held = attribute(which, size);
+  if (!held) return CUPTI_ERROR_INVALID_PARAMETER;
+  if (!setting("STUB_OWN_WAY", 0)) std::memcpy(held, value, sizeof *held);
   return CUPTI_SUCCESS;
 }
 
