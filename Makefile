@@ -13,17 +13,17 @@ help: ## show this list
 setup: .venv/installed ## make .venv with tracelode and its development tools
 
 test: setup ## run the tests
-	$(PY) -m pytest -n auto
+	$(PY) -m pytest -n auto --dist loadfile
 
 check: setup ## format, lint, types, layers, tests
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest -n auto
+	$(PY) -m pytest -n auto --dist loadfile
 
 coverage: setup ## run the tests that are cheap to trace; fails where too few lines are run
-	$(PY) -m pytest -n auto --cov --cov-report=term:skip-covered -m "not exhaustive"
+	$(PY) -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered -m "not exhaustive"
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
 	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q

@@ -29,6 +29,7 @@ GIVES: Mapping[str, Mapping[str, str]] = {
         "api": "nsys profile --trace=cuda",
         "range": "nsys profile --trace=nvtx",
         "allocation": "nsys profile --cuda-memory-usage=true",
+        "fault": "nsys profile --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true",
     },
     "recording": {
         "kernel": "tracelode record",

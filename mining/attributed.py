@@ -1,8 +1,14 @@
 """Sums of work and memory over what they are attributed to, as SQL: parts and the unattributed add up to the total."""
 
-from ..store.trace import Trace
+from typing import TYPE_CHECKING
 
-__all__ = ["UNATTRIBUTED", "parts"]
+from ..store.trace import Trace
+from .evidence_levels import LEVELS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["UNATTRIBUTED", "evidence", "parts"]
 
 UNATTRIBUTED = "(unattributed)"
 
@@ -75,6 +81,11 @@ def parts(trace: Trace, key: str, source: str, *, memory: bool = True) -> str:
     return PARTS.format(
         work=work, memory=_memory(trace, key) if memory else NO_MEMORY.rstrip() + "\n", unattributed=UNATTRIBUTED
     ).strip()
+
+
+def evidence(rows: "pl.DataFrame") -> tuple[str, ...]:
+    """What the columns on memory rest on, where they say anything."""
+    return (f"Memory: {LEVELS['C']}.",) if rows["allocations"].null_count() < len(rows) else ()
 
 
 def _memory(trace: Trace, key: str) -> str:

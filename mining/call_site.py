@@ -1,6 +1,6 @@
-"""Where in a program something was asked for: the line of a stack nearest to it, as SQL."""
+"""Who asked for memory, as SQL: phase, module, operator, owner, and the line of the stack nearest to the program."""
 
-__all__ = ["SITE"]
+__all__ = ["WHO"]
 
 SITE = """coalesce(
         list_filter(
@@ -15,3 +15,11 @@ SITE = """coalesce(
     )"""
 """SQL: of a stack the first line of Python outside PyTorch, else the first not of the allocator or the recorder, else
 the first; null without a stack."""
+
+WHO = f"""phase,
+        module,
+        operator,
+        owner,
+        {SITE} as site,
+        min(stack) as stack"""
+"""SQL: the columns on who asked for memory, of allocations that are grouped by all but the last."""

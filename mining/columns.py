@@ -1,6 +1,6 @@
 """Columns of tables as arrays, straight from their files: no SQL, and of text each different one but once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,13 @@ from .sorting import Ints
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISSING", "Words", "numbers", "state_of", "words"]
+__all__ = ["MISSING", "Rows", "Words", "chosen", "joined", "numbers", "state_of", "words"]
 
 MISSING = int(np.iinfo(np.int64).min)
 """Stands for a number that the source does not say."""
+
+Rows = Mapping[str, npt.NDArray[Any]]
+"""Columns by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,18 @@ def words(file: Path, name: str) -> Words:
     texts = pieces[0].dictionary.to_pylist() if pieces else []
     code = [piece.indices.fill_null(len(texts)).to_numpy() for piece in pieces]
     return Words(np.concatenate([np.zeros(0, np.int32), *code]), [*texts, None])
+
+
+def chosen(rows: Rows, which: Any) -> dict[str, npt.NDArray[Any]]:
+    """Some of the rows: by a mask, by their places, or a slice of them."""
+    return {name: column[which] for name, column in rows.items()}
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """The rows of one or more tables, one after the other; those of a single one as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def state_of(path: Path) -> tuple[int, ...]:

@@ -2,13 +2,13 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ..store.entries import read_entries
 from ..store.errors import Error
 
 __all__ = ["PACKAGED", "TYPES", "VARIABLE", "Peaks", "peaks_of", "read_peaks"]
@@ -68,15 +68,7 @@ def peaks_of(name: str | None, memory_bytes: int | None = None) -> Peaks | None:
 
 def read_peaks(path: str) -> tuple[Peaks, ...]:
     """The rows of a file, checked; an `Error` names the first that is none, and why."""
-    try:
-        told = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise Error(f"{path}: {error.strerror}", f"name a file of peaks with {VARIABLE}, or unset it") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is not TOML: {' '.join(str(error).split())}", HINT) from error
-    entries = told.get("device")
-    if set(told) != {"device"} or not isinstance(entries, list):
-        raise Error(f"{path}: holds no list of [[device]] alone", HINT)
+    entries = read_entries(path, "device", variable=VARIABLE, example=HINT)
     return tuple(_row(f"{path}: device {number}", entry) for number, entry in enumerate(entries, 1))
 
 

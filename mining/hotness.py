@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .managed_pages import BLOCK_BYTES
 from .sorting import Ints
 
-__all__ = ["BLOCK_BYTES", "NO_BLOCK", "WINDOW_ACCESSES", "Hotness", "access_clock", "hotness"]
+__all__ = ["NO_BLOCK", "WINDOW_ACCESSES", "Hotness", "access_clock", "hotness"]
 
-BLOCK_BYTES = 2 << 20
 WINDOW_ACCESSES = 1_000_000
 """Accesses in a window of the access clock, as PASTA has it."""
 NO_BLOCK = -1

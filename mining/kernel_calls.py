@@ -60,40 +60,36 @@ def of_calls(trace: Trace, query: str) -> "pl.DataFrame":
     if not trace.has("kernel"):
         return trace.sql(query.format(calls=calls(trace)))  # says what is missing
     files = {name: file for name, file in trace.files.items() if name in ("iteration", "kernel", "level")}
-    there = _table(trace.id, tuple(files.items()), tuple(state_of(file) for file in files.values()), rules_mark())
-    return run({trace.id: trace.files}, query.format(calls="from call"), beside={"call": there})
+    state = tuple(state_of(file) for file in files.values())
+    there, steps = _table(trace.id, tuple(files.items()), state, rules_mark())
+    return run({}, query.format(calls=f"select *, {steps} as steps from call"), beside={"call": there})
 
 
 @lru_cache(maxsize=1)  # one analysis after the other asks for those of the same trace
 def _table(
     trace_id: str, files: tuple[tuple[str, Path], ...], state: tuple[tuple[int, ...], ...], mark: str
-) -> "pa.Table":
-    """What the query of `calls` gives."""
+) -> "tuple[pa.Table, int]":
+    """What the query of `calls` gives, but for `steps`, and these."""
     import pyarrow as pa
 
     file = dict(files)["kernel"]
-    columns, flaw, called = (
-        numbers(file, ("process", "start_ns", "duration_ns")),
-        words(file, "flaw"),
-        words(file, "name"),
-    )
+    columns = numbers(file, ("process", "start_ns", "duration_ns"))
+    flaw, called = words(file, "flaw"), words(file, "name")
     kinds = judged(trace_id, file, state_of(file), mark)
     inside, steps = np.zeros(len(called.code), bool), 0
     if "iteration" in dict(files):
         step = run({trace_id: dict(files)}, STEP)
         inside, steps = _inside(columns, step) & ~flaw.are(NO_START), len(step)
     code = pa.array(called.code)
-    return pa.table(
-        {
-            "name": pa.DictionaryArray.from_arrays(
-                code, ["(no name)" if text is None else text for text in called.texts]
-            ),
-            "category": pa.DictionaryArray.from_arrays(code, [kinds.get(text, "") for text in called.texts]),
-            "duration_ns": pa.array(columns["duration_ns"], mask=~flaw.are(None)),
-            "inside": inside,
-            "steps": np.full(len(inside), steps),
-        }
-    )
+    names = ["(no name)" if text is None else text for text in called.texts]
+    categories = [kinds.get(text, "") for text in called.texts]
+    rows = {
+        "name": pa.DictionaryArray.from_arrays(code, names),
+        "category": pa.DictionaryArray.from_arrays(code, categories),
+        "duration_ns": pa.array(columns["duration_ns"], mask=~flaw.are(None)),
+        "inside": inside,
+    }
+    return pa.table(rows), steps
 
 
 def _inside(kernels: dict[str, Ints], step: "pl.DataFrame") -> npt.NDArray[np.bool_]:

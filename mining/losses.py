@@ -9,6 +9,7 @@ from ..store.health import BUSY, KERNEL_TIME, LAUNCHES, ORDER, UNRELIABLE
 from ..store.kinds import category_sql
 from ..store.query import run
 from ..store.trace import Trace
+from .categories import NAMES
 from .columns import state_of
 from .diagnosis import Diagnosis, Place
 from .early import early
@@ -78,7 +79,7 @@ group by process, device, state, cause
 
 def kinds() -> str:
     """SQL: the category of each kernel name, as `kind`; names are few, so that judging each is quicker than kernels."""
-    return f"kind as (select name, {category_sql('name')} as category from (select distinct name from kernel))"
+    return f"kind as ({NAMES.format(category=category_sql('name'))})"
 
 
 def new_ns(order: str) -> str:

@@ -1,25 +1,28 @@
-"""What to do about a range of managed memory: the rules, the saving each offers, and the line to paste."""
+"""What to do about managed memory: on which ranges, by what rule, the saving it offers, and the line to paste."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .managed_needs import Need
+from .managed_pages import footprint
+from .memory_curve import EARLIEST
 from .words import percent, plural
 
-__all__ = ["Advice", "Saving", "advise", "lines", "saving"]
-
-ACTIONS = ("prefetch", "pin", "accessed_by", "read_mostly", "offload", "leave")
-"""What can be advised."""
+__all__ = ["Advice", "Saving", "advise", "chosen", "lines", "saving"]
 
 
 @dataclass(frozen=True)
 class Advice:
-    """An action on a range, the bytes that it moves or keeps from moving, the rule that decided, and how sure it is."""
+    """An action on a range, the bytes that it moves or keeps from moving, the rule that decided, and how sure it is.
+
+    `measured` says that it rests on measured accesses, and not on faults and moves.
+    """
 
     action: str
     bytes: int
     rule: str
     confidence: str
+    measured: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,47 @@ class Saving:
     transfer_ns: int | None
     least_ns: int | None
     most_ns: int | None
+
+
+def chosen(
+    needs: Sequence[Need], memory: Mapping[tuple[int, int | None], int | None], rules: Mapping[str, float]
+) -> list[tuple[Need, int | None]]:
+    """The ranges to advise on, tensors with where they begin in their object.
+
+    An object gives way to its tensors with events of at least `tensor_bytes` where these take so little of it that a
+    prefetch of the whole would waste more than `waste_share`, or where all objects together are larger than the
+    device's memory: then what is not needed pushes out what is.
+    """
+    objects = [need for need in needs if need.granularity != "tensor"]
+    whole = {
+        process: footprint((one.address, one.bytes) for one in objects if one.process == process)
+        for process in {one.process for one in objects}
+    }
+    found: list[tuple[Need, int | None]] = []
+    for need in objects:
+        held = [one for one in needs if one.granularity == "tensor" and _in(one, need)]
+        large = [one for one in held if one.bytes >= rules["tensor_bytes"]]
+        free = memory.get((need.process, need.device))
+        crowded = free is not None and whole[need.process] > free
+        wasted = 1 - sum(one.bytes for one in large) / need.bytes
+        if large and (wasted > rules["waste_share"] or crowded):
+            found += [(one, one.address - need.address) for one in large]
+        else:
+            found.append((need, None))
+    return found
+
+
+def _in(tensor: Need, need: Need) -> bool:
+    """Whether a tensor with events lay in the object: in its addresses, and while it lived."""
+    since = EARLIEST if tensor.birth_ns is None else tensor.birth_ns
+    return (
+        tensor.process == need.process
+        and need.address <= tensor.address
+        and tensor.address + tensor.bytes <= need.address + need.bytes
+        and (need.birth_ns is None or need.birth_ns <= since)
+        and (need.death_ns is None or since < need.death_ns)
+        and bool(tensor.moves or tensor.faults)
+    )
 
 
 def advise(need: Need, role: str | None, memory_bytes: int | None, rules: Mapping[str, float]) -> Advice:
@@ -41,9 +85,9 @@ def advise(need: Need, role: str | None, memory_bytes: int | None, rules: Mappin
     sure = "low" if few else "high" if need.stall_ns is not None and need.granularity != "addresses" else "medium"
     again = need.again_bytes / need.unasked_bytes if need.unasked_bytes else 0.0
     if role == "evict" and need.last_kernel is not None and not again:
-        return Advice("offload", need.bytes, "measured accesses: one burst of use, and none after it", "high")
+        return Advice("offload", need.bytes, "measured accesses: one burst of use, and none after it", "high", True)
     if role == "pin" and _fits(need, memory_bytes, rules) and (need.unasked_bytes or need.again_bytes):
-        return Advice("pin", need.bytes, "measured accesses: used throughout the run, and densely", "high")
+        return Advice("pin", need.bytes, "measured accesses: used throughout the run, and densely", "high", True)
     if need.kernel_ns and need.cost_ns < rules["least_share"] * need.kernel_ns and not need.evicted_bytes:
         said = f"takes {percent(need.cost_ns, need.kernel_ns)} of kernel time, less than"
         return Advice("leave", 0, f"{said} {percent(rules['least_share'], 1)}", sure)
@@ -95,12 +139,14 @@ def _fits(need: Need, memory_bytes: int | None, rules: Mapping[str, float]) -> b
 def saving(advice: Advice, need: Need, to_device: float | None, to_host: float | None) -> Saving:
     """The saving as an interval: bytes over the throughput of the link (bytes a second), hidden whole or not at all.
 
-    A prefetch takes away what faults and moves cost now, less its own transfer where none of that is hidden. What keeps
-    pages from moving takes away at most the part of the cost that those bytes have, and nothing where the moves were
-    hidden already; an offload at most the evictions' transfers.
+    A prefetch takes away what faults and moves cost now, less its own transfer where none of that is hidden: the line
+    to paste asks for the whole range, so that it may move more than faults moved. What keeps pages from moving takes
+    away at most the part of the cost that those bytes have, and nothing where the moves were hidden already; an offload
+    at most the evictions' transfers.
     """
     speed = to_host if advice.action == "offload" else to_device
-    transfer = round(advice.bytes * 1e9 / speed) if speed else None
+    moved = max(advice.bytes, need.bytes) if advice.action == "prefetch" else advice.bytes
+    transfer = round(moved * 1e9 / speed) if speed else None
     if advice.action == "leave":
         return Saving(None, 0, 0)
     if advice.action == "prefetch":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .managed import Work
+from .managed_kernels import Kernels, Lane, lanes
 from .sorting import Ints
 
 __all__ = ["Ahead", "Starts", "starts"]
@@ -36,12 +36,10 @@ class Starts:
         return (*self.names[place], before) if before > 0 else None
 
 
-def starts(work: Work) -> Mapping[tuple[int, int], Starts]:
+def starts(kernels: Kernels) -> Mapping[Lane, Starts]:
     """The kernels of each process and device by their start. Cost: one sort."""
-    parts = work.rows.sort("start_ns", "stream").partition_by("process", "device", maintain_order=True)
-    found: dict[tuple[int, int], Starts] = {}
-    for part in parts:
+    found: dict[Lane, Starts] = {}
+    for lane, part in lanes(kernels.rows.sort("start_ns", "stream")).items():
         names: list[Name] = part.select("kernel", "occurrence").rows()
-        lane = (int(part["process"][0]), int(part["device"][0]))
         found[lane] = Starts(part["start_ns"].to_numpy(), names, {name: at for at, name in enumerate(names)})
     return found

@@ -1,6 +1,10 @@
-"""How fast pages move, as SQL: what a prefetch can be expected to take."""
+"""How fast pages move: what a prefetch can be expected to take."""
 
-__all__ = ["LINKS"]
+from collections.abc import Mapping
+
+from ..store.trace import Trace
+
+__all__ = ["LINKS", "link"]
 
 LINKS = """
 select
@@ -27,3 +31,9 @@ order by process, device, kind
 
 A prefetch moves 2 MiB at once where it can, so the large moves are nearest to it.
 """
+
+
+def link(trace: Trace) -> Mapping[tuple[int, int | None, str], float]:
+    """Bytes a second of the large moves, by process, device and direction."""
+    rows = trace.sql(LINKS).to_dicts()
+    return {(row["process"], row["device"], row["kind"]): row["large_bytes_per_s"] for row in rows}

@@ -1,15 +1,11 @@
 """What each range of managed memory costs and needs, as SQL and as rows: what the advice goes by."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..store.trace import Trace
-from .managed_links import LINKS
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Need", "link", "needs"]
+__all__ = ["Need", "needs"]
 
 NEEDS = """
 with told as (
@@ -29,7 +25,7 @@ summed as (
         coalesce(sum(bytes) filter (kind = 'HtoD' and cause is distinct from 'user'), 0)::bigint as unasked_bytes,
         coalesce(sum(bytes) filter (kind = 'DtoH'), 0)::bigint as to_host_bytes,
         coalesce(sum(bytes) filter (kind = 'DtoH' and cause = 'eviction'), 0)::bigint as evicted_bytes,
-        coalesce(sum(again_bytes), 0)::bigint as again_bytes,
+        coalesce(sum(again_bytes) filter (cause is distinct from 'user'), 0)::bigint as again_bytes,
         coalesce(sum(returned_bytes) filter (kind = 'HtoD'), 0)::bigint as returned_bytes,
         count(*) filter (kind = 'remote_map') as remote_maps,
         count(*) filter (kind in ('thrash', 'throttle')) as thrashes
@@ -67,6 +63,8 @@ select
     place.address,
     place.bytes,
     place.kind,
+    place.birth_ns,
+    place.death_ns,
     place.stall_ns,
     place.beside_ns,
     coalesce(place.stall_ns, place.beside_ns) as cost_ns,
@@ -95,6 +93,8 @@ class Need:
     address: int
     bytes: int
     kind: str | None
+    birth_ns: int | None
+    death_ns: int | None
     device: int | None
     cost_ns: int
     stall_ns: int | None
@@ -122,7 +122,7 @@ class Need:
 
     @property
     def distinct_bytes(self) -> int:
-        """Bytes that moved to the device at least once."""
+        """Bytes that moved to the device unasked at least once."""
         return self.unasked_bytes - self.again_bytes
 
 
@@ -142,9 +142,3 @@ def _need(row: dict[str, Any]) -> Need:
     told: dict[str, Any] = {name: row[name] for name in Need.__dataclass_fields__}
     told.update({name: row[name] or 0 for name in COUNTED})
     return Need(**told)
-
-
-def link(trace: Trace) -> "dict[tuple[int, int | None, str], float]":
-    """Bytes a second of the large moves, by process, device and direction."""
-    rows: pl.DataFrame = trace.sql(LINKS)
-    return {(row["process"], row["device"], row["kind"]): row["large_bytes_per_s"] for row in rows.to_dicts()}

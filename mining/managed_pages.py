@@ -1,15 +1,29 @@
 """Pages of managed memory over the moves of a trace: which of them had been moved before, and which lie together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from .covered import cover
 from .sorting import Ints, distinct, ragged
 
-__all__ = ["BLOCK_BYTES", "FROM_DEVICE", "TO_DEVICE", "UNKNOWN", "Before", "clusters", "moved_before"]
+__all__ = [
+    "BLOCK_BYTES",
+    "FROM_DEVICE",
+    "LEAF_BYTES",
+    "TO_DEVICE",
+    "UNKNOWN",
+    "Before",
+    "clusters",
+    "footprint",
+    "moved_before",
+]
 
 BLOCK_BYTES = 2 << 20
 """What the driver manages, and evicts, as one."""
+LEAF_BYTES = 65_536
+"""What it moves at least, and the leaf of its prefetch tree."""
 TO_DEVICE, FROM_DEVICE = 1, -1
 """Directions of a move between host and device."""
 UNKNOWN = -1
@@ -62,3 +76,9 @@ def clusters(address: Ints, size: Ints) -> tuple[Ints, Ints]:
     begin = np.flatnonzero(fresh)
     count = np.diff(np.r_[begin, len(blocks)])
     return blocks[begin] * BLOCK_BYTES, count * BLOCK_BYTES
+
+
+def footprint(objects: Iterable[tuple[int, int]]) -> int:
+    """The bytes of objects given by address and size; addresses that several of them had in turn count once."""
+    known = np.array(list(objects), np.int64).reshape(-1, 2)
+    return cover(known[:, 0], known.sum(axis=1)).total

@@ -3,18 +3,15 @@
 from ..store.errors import NotCollected
 from ..store.trace import Trace
 from .finding import Finding
-from .managed_sql import recorded, sums
+from .managed_sums import recorded, sums
 from .words import count, duration, percent, plural
 
 __all__ = ["PLACE", "find_places"]
 
 PLACE = """
-    coalesce(owner || ', ', '') || case
-        when granularity = 'addresses' then 'addresses'
-        when kind in ('managed', 'tensor') then kind
-        else 'object'
-    end || ' of ' || format_bytes(place.bytes) || ' at 0x' || lower(hex(place.address))"""
-"""SQL: what to call a row of `uvm_range`, as `place`."""
+    coalesce(owner || ', ', '') || coalesce(place.kind, 'addresses') || ' of ' || format_bytes(place.bytes) || ' at 0x'
+        || lower(hex(place.address))"""
+"""SQL: what to call a row of `uvm_range` or `uvm_use`, as `place`."""
 
 SQL = """
 with told as (
@@ -46,11 +43,9 @@ order by coalesce(place.stall_ns, 0) + place.beside_ns desc, to_device_bytes des
 """
 
 
-def find_places(trace: Trace, name: str) -> Finding:
-    """The answer of `uvm_ranges` or `uvm_tensors`, what costs most first."""
-    there = recorded(trace)
-    tensors = name == "uvm_tensors"
-    key = "tensor" if tensors else "range"
+def find_places(trace: Trace, name: str, key: str) -> Finding:
+    """The answer of that analysis by range or by tensor, as `key` says; what costs most first."""
+    there, tensors = recorded(trace), key == "tensor"
     sql = SQL.format(key=key, sums=sums(there), place=PLACE, tensors=str(tensors).lower()).strip()
     rows = trace.sql(sql)
     if not len(rows):
@@ -63,8 +58,7 @@ def find_places(trace: Trace, name: str) -> Finding:
     first = rows.row(0, named=True)
     parts = [f"{count(first[column])} {what}" for column, what in _SAID.items() if first[column]]
     took = [f"at most {duration(first['stall_ns'])} of stall"] if first["stall_ns"] else []
-    noun = "tensor" if tensors else "range"
-    sentence = f"{plural(len(rows), noun)} of managed memory; most falls on {first['name']}: "
+    sentence = f"{plural(len(rows), key)} of managed memory; most falls on {first['name']}: "
     sentence += f"{', '.join([*parts, *took]) or 'nothing recorded'}."
     notes = () if tensors else _left_out(trace, first["granularity"] == "addresses")
     return Finding(name, sentence, rows, sql, notes)

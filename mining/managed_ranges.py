@@ -6,16 +6,14 @@ import numpy as np
 
 from ..store.trace import Trace
 from .managed_pages import clusters
+from .memory_curve import EARLIEST, LATEST
 from .owners import NOBODY, owners
 from .sorting import Ints, stable_order
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["located"]
-
-EARLIEST, LATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-"""Birth and death of what lived before or after the recording."""
+__all__ = ["holders", "located"]
 
 LIVES = """
 select
@@ -69,6 +67,19 @@ def located(trace: Trace, found: "pl.DataFrame") -> "tuple[pl.DataFrame, pl.Data
     return placed, ranges
 
 
+def holders(lives: "pl.DataFrame", address: Ints, moment: Ints) -> Ints:
+    """The `number` of the life that holds each address at its moment, or `NOBODY`; without a birth it always lived."""
+    held = owners(
+        lives["address"].to_numpy(),
+        lives["bytes"].to_numpy(),
+        lives["birth_ns"].fill_null(EARLIEST).to_numpy(),
+        lives["death_ns"].fill_null(LATEST).to_numpy(),
+        address,
+        moment,
+    )
+    return np.r_[lives["number"].to_numpy().astype(np.int64), NOBODY][held]
+
+
 def _held(lives: "pl.DataFrame | None", found: "pl.DataFrame", granularity: str) -> Ints:
     """The number of the life that holds each event, or `NOBODY`."""
     import polars as pl
@@ -77,19 +88,10 @@ def _held(lives: "pl.DataFrame | None", found: "pl.DataFrame", granularity: str)
     if lives is None:
         return result
     known = found.filter(pl.col("address").is_not_null())
-    of_it = lives.with_row_index("life").filter(granularity=granularity)
+    of_it = lives.with_row_index("number").filter(granularity=granularity)
     for part in known.partition_by("process"):
         there = of_it.filter(process=part["process"][0])
-        held = owners(
-            there["address"].to_numpy(),
-            there["bytes"].to_numpy(),
-            there["birth_ns"].fill_null(EARLIEST).to_numpy(),
-            there["death_ns"].fill_null(LATEST).to_numpy(),
-            part["address"].to_numpy(),
-            part["start_ns"].to_numpy(),
-        )
-        number = np.r_[there["life"].cast(pl.Int64).to_numpy(), NOBODY]
-        result[part["event"].to_numpy()] = number[held]
+        result[part["event"].to_numpy()] = holders(there, part["address"].to_numpy(), part["start_ns"].to_numpy())
     return result
 
 

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..store.trace import Trace
+from .managed_kernels import NO_NAME
+from .managed_pages import LEAF_BYTES, footprint
 from .managed_use import by_accesses
 from .plan import Key
-from .prefetch_plans import LEAF_BYTES, Memory, Step, by_operator, leaves
+from .prefetch_plans import Memory, Step, by_operator, leaves
 from .uvm_rules import uvm_rules
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NO_NAME", "Program", "program"]
-
-NO_NAME = "(no name)"
-"""The name of a step whose kernel is not told."""
+__all__ = ["Program", "program"]
 
 NAMES = """
 select
@@ -24,7 +23,8 @@ select
     launch,
     kernel as name,
     row_number() over (partition by process, kernel order by launch) - 1 as occurrence,
-    op_id
+    op_id,
+    if(op_id is null, null, min(launch) over (partition by process, op_id)) as op_launch
 from launch_memory
 order by process, launch
 """
@@ -72,8 +72,9 @@ class Program:
 
     @property
     def footprint(self) -> int:
-        """The bytes of all objects that the steps touch."""
-        return sum(self.objects[at].bytes for at in frozenset[int]().union(*(step.objects for step in self.steps)))
+        """The bytes of all objects that the steps touch; addresses that several of them had in turn count once."""
+        used = frozenset[int]().union(*(step.objects | step.born for step in self.steps))
+        return footprint((self.objects[at].address, self.objects[at].bytes) for at in used)
 
 
 def program(trace: Trace) -> Program | None:
@@ -90,15 +91,17 @@ def _by_accesses(trace: Trace) -> Program | None:
     objects, parts = found
     names = trace.sql(NAMES)
     process = _busiest(parts)
-    kinds = objects.with_row_index("object").select(pl.col("object").cast(pl.Int64), "granularity", size="bytes")
+    birth = "birth_ns" if trace.facts.clock == "ordinal" and "birth_ns" in objects.columns else pl.lit(None, pl.Int64)
+    numbered = objects.with_row_index("object").with_columns(pl.col("object").cast(pl.Int64))
+    kinds = numbered.select("object", "granularity", size="bytes", birth=birth)
     parts = parts.filter(process=process).drop_nulls("launch").join(kinds, on="object").sort("launch", "address")
     if not len(parts):
         return None
     places, memory = _numbered(objects)
-    told = {(row["launch"]): row for row in names.filter(process=process).to_dicts()}
+    told = {row["launch"]: row for row in names.filter(process=process).to_dicts()}
     whole = parts["launch"].n_unique()
     last = parts["launch"].unique().sort()[min(whole, int(uvm_rules("residency")["steps_count"])) - 1]
-    unknown: dict[str, Any] = {"name": None, "occurrence": 0, "op_id": None}
+    unknown: dict[str, Any] = {"name": None, "occurrence": 0, "op_id": None, "op_launch": None}
     steps = (
         _step(part.to_dicts(), told.get(part["launch"][0], unknown), places)
         for part in parts.filter(pl.col("launch") <= last).partition_by("launch", maintain_order=True)
@@ -120,7 +123,10 @@ def _affordable(steps: Iterable[Step], objects: list[Memory]) -> list[Step]:
 
 
 def _step(rows: list[dict[str, Any]], launch: dict[str, Any], places: list[int]) -> Step:
-    """A launch: the blocks it touches; else its tensors, and its objects in which no tensor is told."""
+    """A launch: the blocks it touches; else its tensors, and its objects in which no tensor is told.
+
+    What was allocated after the first launch of its operator was not there before that.
+    """
     tensors = [row for row in rows if row["granularity"] == "tensor"]
     objects = [row for row in rows if row["granularity"] != "tensor"]
     held = [Memory(row["address"], row["bytes"] or row["size"]) for row in tensors]
@@ -128,9 +134,14 @@ def _step(rows: list[dict[str, Any]], launch: dict[str, Any], places: list[int])
         own = Memory(row["address"], row["bytes"] or row["size"])
         if row["bytes"] or not any(own.address <= one.address < own.address + own.bytes for one in held):
             held.append(own)
-    used, used_tensors = (frozenset(places[row["object"]] for row in part) for part in (objects, tensors))
+    first = launch["op_launch"]
+    later = {row["object"] for row in rows if None not in (first, row["birth"]) and row["birth"] > first}
+    used, used_tensors = (
+        frozenset(places[row["object"]] for row in part if row["object"] not in later) for part in (objects, tensors)
+    )
+    born = frozenset(places[row["object"]] for row in objects if row["object"] in later)
     name = launch["name"] or NO_NAME
-    return Step(name, launch["occurrence"], used, used_tensors, leaves(held), launch["op_id"])
+    return Step(name, launch["occurrence"], used, used_tensors, leaves(held), launch["op_id"], born)
 
 
 def _numbered(objects: "pl.DataFrame") -> tuple[list[int], tuple[list[Memory], list[Memory]]]:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..store.trace import Trace
-from .managed_ranges import EARLIEST, LATEST
-from .owners import NOBODY, owners
+from .managed_pages import LEAF_BYTES
+from .managed_ranges import holders
+from .owners import NOBODY
 from .sorting import Ints, ragged
 from .use import Use
 from .uvm_rules import uvm_rules
@@ -14,7 +15,7 @@ from .uvm_rules import uvm_rules
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["by_accesses", "by_faults", "uses"]
+__all__ = ["as_use", "by_accesses", "by_faults", "uses"]
 
 OBJECTS = """
 select
@@ -83,21 +84,14 @@ def by_accesses(trace: Trace) -> "tuple[pl.DataFrame, pl.DataFrame] | None":
     if not trace.has("allocation"):
         return _blocks_alone(parts)
     objects = trace.sql(OBJECTS)
-    ordinal = trace.facts.clock == "ordinal"
+    lives = objects.with_row_index("number")
+    if trace.facts.clock != "ordinal":
+        lives = lives.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("birth_ns", "death_ns"))
     found: list[pl.DataFrame] = []
     for (process, granularity), part in parts.partition_by("process", "granularity", as_dict=True).items():
-        wanted = "tensor" if granularity == "tensor" else "object"
-        there = objects.with_row_index("number").filter(process=process, granularity=wanted)
-        moment = part["launch"].fill_null(0).to_numpy() if ordinal else np.zeros(len(part), np.int64)
-        birth, death = (
-            there[name].fill_null(value).to_numpy() if ordinal else np.full(len(there), value)
-            for name, value in (("birth_ns", EARLIEST), ("death_ns", LATEST))
-        )
-        held = owners(
-            there["address"].to_numpy(), there["bytes"].to_numpy(), birth, death, part["address"].to_numpy(), moment
-        )
-        number = np.r_[there["number"].cast(pl.Int64).to_numpy(), NOBODY]
-        found.append(part.with_columns(object=pl.Series(number[held])))
+        there = lives.filter(process=process, granularity="tensor" if granularity == "tensor" else "object")
+        held = holders(there, part["address"].to_numpy(), part["launch"].fill_null(0).to_numpy())
+        found.append(part.with_columns(object=pl.Series(held)))
     return objects, _touched(pl.concat(found).filter(pl.col("object") != NOBODY))
 
 
@@ -163,7 +157,7 @@ def by_faults(trace: Trace) -> "tuple[pl.DataFrame, pl.DataFrame] | None":
 
 def _leaf(size: Ints) -> int:
     """The bytes of a leaf: those of the driver's, or so many times more that there are not too many of them."""
-    leaf = int(uvm_rules("residency")["leaf_bytes"])
+    leaf = LEAF_BYTES
     while int((size // leaf).sum()) > MOST_LEAVES:
         leaf *= 2
     return leaf

@@ -3,7 +3,7 @@
 from ..store.errors import NotCollected
 from ..store.trace import Trace
 from .finding import Finding
-from .managed_sql import recorded, sums
+from .managed_sums import recorded, sums
 from .words import count, duration, plural
 
 __all__ = ["find_work"]
@@ -52,10 +52,9 @@ NO_HELD = """
 OVERLAP = "Stalls of kernels that run at once count to each: the stall by device has each moment once."
 
 
-def find_work(trace: Trace, name: str) -> Finding:
-    """The answer of `uvm_kernels` or `uvm_operators`, the longest stall first."""
+def find_work(trace: Trace, name: str, key: str) -> Finding:
+    """The answer of that analysis by kernel or by operator, as `key` says; the longest stall first."""
     there = recorded(trace)
-    key = "kernel" if name == "uvm_kernels" else "operator"
     held = (HELD if trace.has("uvm_stall") else NO_HELD).format(key=key).rstrip() + "\n"
     sql = SQL.format(key=key, sums=sums(there, but=NEVER), held=held).strip()
     rows = trace.sql(sql)

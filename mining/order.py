@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .columns import MISSING
 from .sorting import Ints, lexical_order
 
-__all__ = ["MISSING", "Order", "Ordered", "merge_order"]
+__all__ = ["Order", "Ordered", "merge_order"]
 
-MISSING = int(np.iinfo(np.int64).min)
 MOST_LENT = 0.05
 
 
@@ -48,8 +48,8 @@ def merge_order(launch_ns: Ints, start_ns: Ints, stream: Ints, tie: Ints | None 
     """Orders the operations of one process and device, given in any order.
 
     `launch_ns` is `MISSING` where unknown; `stream` numbers streams; `tie` is the graph node, 0 where there is none.
-    Every index is in exactly one sequence or queued. Cost: a sort, two where a launch is
-    unknown, three more of what graphs replayed.
+    Every index is in exactly one sequence or queued. Cost: a sort, two where a launch is unknown,
+    three more of what graphs replayed.
     """
     last = np.zeros_like(start_ns) if tie is None else tie
     known = launch_ns != MISSING

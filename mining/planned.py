@@ -6,10 +6,12 @@ import numpy as np
 
 from ..store.errors import NotCollected
 from ..store.trace import Trace
-from .managed_sql import FAULTS_HINT
-from .managed_steps import NO_NAME, Program, program
+from .managed_kernels import NO_NAME
+from .managed_pages import LEAF_BYTES
+from .managed_steps import Program, program
+from .managed_sums import FAULTS_HINT
 from .plan import Key, Plan, Prefetch, Step
-from .prefetch_plans import LEAF_BYTES, object_plan, shifted, tensor_plan
+from .prefetch_plans import object_plan, shifted, tensor_plan
 from .residency import LEAVES, Outcome, replay
 from .sorting import Ints
 from .uvm_rules import uvm_rules

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .managed_pages import BLOCK_BYTES, LEAF_BYTES
 from .sorting import Ints
 
 __all__ = ["LEAVES", "Outcome", "Replay", "replay"]
 
-LEAVES = 32
+LEAVES = BLOCK_BYTES // LEAF_BYTES
 """Leaves of a block."""
 SUBTREES = (2, 4, 8, 16, 32)
 """Leaves of the subtrees of the driver's tree above a leaf."""

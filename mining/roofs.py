@@ -6,10 +6,16 @@ from ..store.errors import NotCollected
 from ..store.trace import Trace
 from .device_peaks import TYPES, peaks_of
 
-__all__ = ["FAR", "MEASURES", "Roofs", "needed", "roofs"]
+__all__ = ["FAR", "MEASURES", "OPERANDS", "Roofs", "needed", "roofs"]
 
 FAR = 0.1
 """An operator at less than this share of its roof is bound by neither: its time is latency, or what no formula sees."""
+
+OPERANDS = (
+    "Bytes are those of operands, each read or written once (evidence level B): an upper bound on the traffic from a "
+    "cold cache, in which tiles that are read again are not."
+)
+"""What is to say of bytes of operators."""
 
 ARITHMETIC = (*TYPES, "vector fp32", "vector fp64")
 NOWHERE = "select null::bigint, null::integer, null::varchar, null::double, null::double where false"

@@ -4,7 +4,6 @@ A symbol stands for equal operations: for a kernel its name, grid and block; for
 fact that it is one; and the stream. Ordinals count the operations of a sequence from 0; runs are not folded here.
 """
 
-from collections.abc import Sequence as Several
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
@@ -15,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..store.columns import NO_START
-from ..store.compiled import jit
 from ..store.errors import Error
 from ..store.trace import Trace
-from .columns import MISSING, Words, numbers, state_of, words
+from .columns import MISSING, Rows, Words, chosen, joined, numbers, state_of, words
+from .numbering import numbered
 from .order import merge_order
-from .sorting import Ints, lexical_order
+from .sorting import Ints, lexical_order, runs
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENCODINGS", "OPERATIONS", "SYMBOLS", "Sequence", "numbered", "sequences"]
+__all__ = ["ENCODINGS", "OPERATIONS", "SYMBOLS", "Sequence", "sequences"]
 
 ENCODINGS = ("name", "grid", "block", "stream")
 """What equal operations have in common, each with all before it; docs/encoding.md says what each is good for."""
@@ -43,9 +42,6 @@ NAMES = {"kernel": "name", "copy": "kind"}
 """The column that names an operation, in the tables that have one."""
 COLUMNS = ("process", "device", "stream", "start_ns", "end_ns", "launch_ns", "launch_thread", "launch", "graph_node")
 PLACE, KEPT = COLUMNS[:3], COLUMNS[2:7]
-WIDEST = 1 << 62
-NARROW = 4
-"""Values in a range of no more than so many times their number are numbered by a table of that range."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ class _Work:
     `what` numbers what there is, and `shown` tells its kind, name and shape.
     """
 
-    columns: dict[str, Ints]
+    columns: Rows
     rank: Ints
     row: Ints
     what: Ints
@@ -118,7 +114,7 @@ def _work(name: str, path: Path, shape: tuple[str, ...]) -> _Work:
     called = words(path, NAMES[name]) if name in NAMES else Words(np.zeros(len(columns["process"]), np.int32), [None])
     code = called.code
     if len(row) < len(code):
-        columns, code = {one: column[row] for one, column in columns.items()}, code[row]
+        columns, code = chosen(columns, row), code[row]
     if not len(row):
         return _Work(columns, row, row, row, [])
     what, first = numbered([code, *(columns[one] for one in own)])
@@ -136,7 +132,7 @@ def _joined(parts: list[_Work]) -> _Work:
         return parts[0]
     before = accumulate((len(part.shown) for part in parts), initial=0)
     return _Work(
-        {name: np.concatenate([part.columns[name] for part in parts]) for name in COLUMNS},
+        joined([part.columns for part in parts]),
         np.concatenate([part.rank for part in parts]),
         np.concatenate([part.row for part in parts]),
         np.concatenate([part.what + more for part, more in zip(parts, before, strict=False)]),
@@ -152,9 +148,9 @@ def _sequences(work: _Work, by_stream: bool) -> list[Sequence]:
     timed = bool((columns["launch_ns"] != MISSING).any())
     launch, node = columns["launch_ns" if timed else "launch"], columns["graph_node"]
     node = np.where(node == MISSING, 0, node)
-    cuts = np.flatnonzero(_changes(process[order]) | _changes(device[order])) + 1
     found: list[Sequence] = []
-    for part in np.split(order, cuts):
+    for begin, stop in runs(process[order], device[order]):
+        part = order[begin:stop]
         for ordered in merge_order(launch[part], start[part], stream[part], node[part]).sequences:
             index = part[ordered.index]
             if ordered.launch_ns is None:
@@ -163,10 +159,6 @@ def _sequences(work: _Work, by_stream: bool) -> list[Sequence]:
                 one = _sequence(len(found), work, index, ordered.launch_ns, symbol[index], labels, keys)
                 found.append(one if timed else replace(one, launch_ns=None))
     return found
-
-
-def _changes(values: Ints) -> npt.NDArray[np.bool_]:
-    return values[1:] != values[:-1]
 
 
 def _sequence(
@@ -186,7 +178,7 @@ def _sequence(
     columns |= {name: work.columns[name][index] for name in KEPT}
     kinds = pl.Series(work.rank[index].astype(np.uint8)).cat.to(pl.Enum(list(RANK)))
     rows = pl.DataFrame({**columns, "kind": kinds, "row": work.row[index], "symbol": symbols})
-    one_stream = launch_ns is None and not _changes(columns["stream"]).any()
+    one_stream = launch_ns is None and bool((columns["stream"] == stream).all())
     start, end = columns["start_ns"], columns["end_ns"]
     return Sequence(
         number, process, device, stream if one_stream else None, symbols, start, end, launch_ns, labels, rows, keys
@@ -222,59 +214,7 @@ def _lanes(work: _Work) -> Ints:
     number, first = numbered(columns)
     process, device, stream = (column[first] for column in columns)
     order = np.lexsort((stream, device, process))
-    fresh = _changes(process[order]) | _changes(device[order])
-    at = np.arange(len(order))
-    begin = np.maximum.accumulate(np.where(np.r_[True, fresh], at, 0))
     lane = np.empty(len(order), np.int64)
-    lane[order] = at - begin + 1
+    for begin, stop in runs(process[order], device[order]):
+        lane[order[begin:stop]] = np.arange(stop - begin) + 1
     return lane[number]
-
-
-def numbered(columns: Several[npt.NDArray[np.integer]]) -> tuple[Ints, Ints]:
-    """Numbers the different rows of some columns by first appearance, and where each appears first.
-
-    Columns are packed into one integer as far as it holds them; then what is there so far is numbered.
-    """
-    key, size = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        low, high = int(column.min()), int(column.max())
-        if size * (high - low + 1) >= WIDEST:
-            key, first = _encoded(key)
-            size = len(first)
-        if size * (high - low + 1) >= WIDEST:
-            column, first = _encoded(column.astype(np.int64))
-            low, high = 0, len(first) - 1
-        if high > low:
-            key = key * (high - low + 1) + (column.astype(np.int64, copy=False) - low)  # in 32 bits it can overflow
-            size *= high - low + 1
-    return _encoded(key)
-
-
-def _encoded(values: Ints) -> tuple[Ints, Ints]:
-    """The values numbered by first appearance, and where each appears first."""
-    import pyarrow as pa
-
-    low = int(values.min())
-    width = int(values.max()) - low + 1
-    if width <= NARROW * len(values):
-        return _looked_up(values, low, width)
-    found = pa.array(values).dictionary_encode()
-    number = found.indices.to_numpy().astype(np.int64)
-    first = np.empty(len(found.dictionary), np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]  # of several the last assignment stays: the first appearance
-    return number, first
-
-
-@jit()
-def _looked_up(values: Ints, low: int, width: int) -> tuple[Ints, Ints]:
-    """The same by a table of all values there may be."""
-    known, number, first = np.full(width, -1), np.empty(len(values), np.int64), np.empty(width, np.int64)
-    count = 0
-    for at in range(len(values)):
-        value = values[at] - low
-        if known[value] < 0:
-            known[value] = count
-            first[count] = at
-            count += 1
-        number[at] = known[value]
-    return number, first[:count].copy()

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .managed_pages import LEAF_BYTES
 from .managed_steps import Program
-from .prefetch_plans import LEAF_BYTES, object_plan, tensor_plan
+from .prefetch_plans import object_plan, tensor_plan
 from .residency import LEAVES, Outcome, replay
 
 __all__ = ["FACTORS", "Costs", "Simulated", "capacity", "simulated"]

@@ -6,6 +6,7 @@ equal sequence number), and last the names of annotations such as `Optimizer.ste
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from ..store.trace import Trace
 from .nested import NONE, Nested, nearest, nest
 from .sorting import Ints
+from .spans import NAMED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,13 +42,13 @@ select
 from op
 order by id
 """
-MODULES = r"""
+MODULES = """
 select process, thread, start_ns, end_ns, substr(name, 12) as name
 from range
 where kind = 'python' and name like 'nn.Module: %' and thread is not null
 """
-ANNOTATIONS = r"""
-select process, thread, start_ns, end_ns, regexp_replace(name, '([._: #\[-])\d+', '\1*', 'g') as name
+ANNOTATIONS = f"""
+select process, thread, start_ns, end_ns, {NAMED.format(name="name")} as name
 from range
 where kind in ('annotation', 'nvtx') and name not like 'nccl:%' and thread is not null
 """
@@ -81,17 +83,33 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class _Named:
-    """Named spans of threads."""
+    """Named spans of threads, which are numbered in `lanes`; how they nest is worked out when it is asked for."""
 
-    lanes: dict[tuple[int, int], int]
-    spans: Nested
-    names: Texts
+    lanes: "pl.DataFrame"
+    rows: "pl.DataFrame"
+
+    @cached_property
+    def names(self) -> Texts:
+        """The name of each span."""
+        return np.array(self.rows["name"].to_list(), object)
+
+    @cached_property
+    def spans(self) -> Nested:
+        """The spans with what is around each."""
+        lane = self._lane(self.rows["process"].to_numpy(), self.rows["thread"].fill_null(NONE).to_numpy())
+        return nest(lane, self.rows["start_ns"].to_numpy(), self.rows["end_ns"].to_numpy())
 
     def within(self, process: Ints, thread: Ints, moment_ns: Ints) -> Ints:
         """The number of the innermost span at each moment; none on a thread that is not known (`NONE`)."""
-        pairs = zip(process.tolist(), thread.tolist(), strict=True)
-        lane = np.fromiter((self.lanes.get(pair, NONE) for pair in pairs), np.int64, len(process))
+        lane = self._lane(process, thread)
         return self.spans.innermost(np.where(thread == NONE, NONE, lane), moment_ns)
+
+    def _lane(self, process: Ints, thread: Ints) -> Ints:
+        import polars as pl
+
+        asked = pl.DataFrame({"process": process, "thread": thread})
+        found = asked.join(self.lanes, on=["process", "thread"], how="left", maintain_order="left")
+        return found["lane"].fill_null(NONE).to_numpy()
 
     def paths(self) -> Texts:
         """For each span the names of those around it and its own, from the outermost on, with slashes between."""
@@ -108,20 +126,14 @@ class Site:
     """Tells what something was asked for in, from operators and ranges."""
 
     def __init__(self, trace: Trace) -> None:
-        operators = _read(trace, "op", OPERATORS)
-        self._operators = operators if operators is not None and len(operators[0]) else None
-        modules, self._module_from = _read(trace, "range", MODULES), "module"
-        if modules is None or not len(modules[1].names):
-            modules, self._module_from = _read(trace, "range", ANNOTATIONS), "annotation"
-        self._modules = modules[1] if modules is not None and len(modules[1].names) else None
-        self._phases = [
-            (read[1], told)
-            for read, told in (
-                (_read(trace, "range", SPANS_OF_PHASES), "span"),
-                (_read(trace, "range", NAMED_PHASES), "annotation"),
-            )
-            if read is not None and len(read[1].names)
-        ]
+        self._operators = _read(trace, "op", OPERATORS)
+        self._modules, self._module_from = _read(trace, "range", MODULES), "module"
+        if self._modules is None:
+            self._modules, self._module_from = _read(trace, "range", ANNOTATIONS), "annotation"
+        self._phases = {
+            "span": _read(trace, "range", SPANS_OF_PHASES),
+            "annotation": _read(trace, "range", NAMED_PHASES),
+        }
 
     def asked(self, process: Ints, thread: Ints, moment_ns: Ints, op: Ints | None = None) -> Asked:
         """Where the moments of threads lie; `op` has the innermost operators as `op.id`, or `NONE`, where known."""
@@ -135,10 +147,9 @@ class Site:
         """The row of the innermost operator of each, or `NONE`."""
         if self._operators is None:
             return np.full(len(process), NONE, np.int64)
-        rows, named = self._operators
         if op is None:
-            return named.within(process, thread, moment_ns)
-        ids = rows["id"].to_numpy()
+            return self._operators.within(process, thread, moment_ns)
+        ids = self._operators.rows["id"].to_numpy()
         at = np.searchsorted(ids, op)
         known = (op != NONE) & (ids[np.minimum(at, len(ids) - 1)] == op)
         return np.where(known, at, NONE)
@@ -147,9 +158,8 @@ class Site:
         """The names of the innermost operators and of the outermost around them."""
         if self._operators is None:
             return _none(len(at)), _none(len(at))
-        rows, named = self._operators
-        parent = _parents(rows)
-        return _taken(named.names, at), _taken(named.names[nearest(parent, parent == NONE)], at)
+        names, parent = self._operators.names, _parents(self._operators.rows)
+        return _taken(names, at), _taken(names[nearest(parent, parent == NONE)], at)
 
     def _module(self, process: Ints, thread: Ints, moment_ns: Ints, at: Ints) -> tuple[Texts, Texts, Texts]:
         """Module, its path and what tells it: the span around the call, or around the forward operator's start."""
@@ -159,7 +169,7 @@ class Site:
         held = self._modules.within(process, thread, moment_ns)
         told = _where(held != NONE, self._module_from)
         if self._operators is not None:
-            rows = self._operators[0]
+            rows = self._operators.rows
             columns = (rows[name].fill_null(NONE).to_numpy() for name in ("process", "thread", "start_ns"))
             of_operator = self._modules.within(*columns)
             forward = self._forward_of(rows, at)
@@ -177,9 +187,13 @@ class Site:
 
     def _phase(self, process: Ints, thread: Ints, moment_ns: Ints, at: Ints) -> tuple[Texts, Texts]:
         """The phase by the surest source that tells it, and that source."""
-        told = {source: self._of_span(named, process, thread, moment_ns) for named, source in self._phases}
+        told = {
+            source: self._of_span(named, process, thread, moment_ns)
+            for source, named in self._phases.items()
+            if named is not None
+        }
         if self._operators is not None:
-            told |= _phases(self._operators[0], at)
+            told |= _phases(self._operators.rows, at)
         phase, phase_from = _none(len(at)), _none(len(at))
         for source in (source for source in SOURCES if source in told):
             free = _is_none(phase) & ~_is_none(told[source])
@@ -200,15 +214,17 @@ def sites(trace: Trace) -> Site | None:
     return Site(trace) if trace.has("op") or trace.has("range") else None
 
 
-def _read(trace: Trace, table: str, sql: str) -> "tuple[pl.DataFrame, _Named] | None":
+def _read(trace: Trace, table: str, sql: str) -> _Named | None:
+    """The spans that a query gives; None where the trace lacks the table, or has none of these."""
     if not trace.has(table):
         return None
+    import polars as pl
+
     rows = trace.sql(sql)
-    lanes: dict[tuple[int, int], int] = {}
-    pairs = zip(rows["process"].to_list(), rows["thread"].fill_null(NONE).to_list(), strict=True)
-    lane = np.fromiter((lanes.setdefault(pair, len(lanes)) for pair in pairs), np.int64, len(rows))
-    spans = nest(lane, rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-    return rows, _Named(lanes, spans, np.array(rows["name"].to_list(), object))
+    if not len(rows):
+        return None
+    threads = rows.select(pl.col("process", "thread").fill_null(NONE).cast(pl.Int64)).unique(maintain_order=True)
+    return _Named(threads.with_columns(lane=pl.int_range(pl.len())), rows)
 
 
 def _parents(rows: "pl.DataFrame") -> Ints:

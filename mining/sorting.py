@@ -1,9 +1,11 @@
 """Stable orders and slices of integer arrays, by one sort of packed keys: many times faster than `argsort`."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ints", "distinct", "lexical_order", "ragged", "stable_order"]
+__all__ = ["Ints", "distinct", "lexical_order", "ragged", "runs", "stable_order"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -12,18 +14,7 @@ KEY_BITS = 63
 
 def stable_order(values: Ints) -> Ints:
     """The indices that sort `values`, equal values in their present order."""
-    if len(values) == 0:
-        return np.zeros(0, dtype=np.int64)
-    low = int(values.min())
-    bits = len(values).bit_length()
-    if (int(values.max()) - low).bit_length() + bits > KEY_BITS:
-        return np.argsort(values, kind="stable")
-    key = values - low
-    key <<= bits  # in place: fresh memory costs more than the arithmetic
-    key |= np.arange(len(values), dtype=np.int64)
-    key.sort()
-    key &= (1 << bits) - 1
-    return key
+    return lexical_order(values)
 
 
 def lexical_order(*keys: npt.NDArray[np.integer]) -> Ints:
@@ -41,7 +32,7 @@ def lexical_order(*keys: npt.NDArray[np.integer]) -> Ints:
         if used + width + bits > KEY_BITS:
             break
         if width:
-            packed <<= width
+            packed <<= width  # in place: fresh memory costs more than the arithmetic
             packed += key
             packed -= low
         used, whole = used + width, whole + 1
@@ -56,6 +47,15 @@ def lexical_order(*keys: npt.NDArray[np.integer]) -> Ints:
         some = order[tied]
         order[tied] = some[np.lexsort([*(key[some] for key in keys[whole:][::-1]), group[tied]])]
     return order
+
+
+def runs(*keys: npt.NDArray[np.integer]) -> list[tuple[int, int]]:
+    """Where each stretch of rows that are alike in all keys begins, and where it ends."""
+    size = len(keys[0])
+    fresh = np.zeros(max(size - 1, 0), np.bool_)
+    for key in keys:
+        fresh |= key[1:] != key[:-1]
+    return list(pairwise([0, *(np.flatnonzero(fresh) + 1).tolist(), size])) if size else []
 
 
 def ragged(start: Ints, count: Ints) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 from ..store.trace import Trace
 from .sorting import Ints
 
-__all__ = ["Spans", "spans"]
+__all__ = ["NAMED", "Spans", "spans"]
 
 KEYS = ("process", "device", "stream", "start_ns", "end_ns")
 WORK = ("kernel", "copy", "fill")

@@ -13,15 +13,14 @@ PACKAGED = Path(__file__).parent / "thresholds.toml"
 HINT = "thresholds are numbers whose names end in their unit: _share (0 to 1), _ns, _bytes or _count (whole, from 1 on)"
 
 
-@cache
-def thresholds(diagnosis: str) -> Mapping[str, float]:
-    """The thresholds of a diagnosis by name; read and checked once."""
-    return _all()[diagnosis]
+def thresholds(section: str, path: Path = PACKAGED) -> Mapping[str, float]:
+    """The thresholds of a section, as that of a diagnosis, by name; a file is read and checked once."""
+    return _all(path)[section]
 
 
 @cache
-def _all() -> Mapping[str, Mapping[str, float]]:
-    return read_thresholds(PACKAGED)
+def _all(path: Path) -> Mapping[str, Mapping[str, float]]:
+    return read_thresholds(path)
 
 
 def read_thresholds(path: Path) -> Mapping[str, Mapping[str, float]]:

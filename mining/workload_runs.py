@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ..store.query import run
 from ..store.trace import Trace
+from .evidence_levels import told
 from .finding import Finding
 from .words import plural
 
@@ -103,7 +104,9 @@ def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
             f"{plural(len(rows), 'trace')}. Footprint over working set: {footprint / working_set:.2f} as the ratio of "
             f"the means, {mean:.2f} as the mean of the ratios."
         )
-    return Finding("workload_runs", sentence, rows, sql)
+    levels = {"C"} if rows["peak_bytes"].null_count() < len(rows) else set[str]()
+    levels |= set(rows["evidence"].drop_nulls())
+    return Finding("workload_runs", sentence, rows, sql, (told(levels),) if levels else ())
 
 
 def _quoted(text: str) -> str:

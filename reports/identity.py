@@ -1,9 +1,29 @@
 """What a report says of the trace it is about: its file, its devices, how much there is in it."""
 
+from collections.abc import Mapping
+
 from ..mining.words import count
 from ..store.trace import Trace
+from .health import health_lines
+from .report import Report, Section
 
-__all__ = ["identity"]
+__all__ = ["identity", "report_on"]
+
+
+def report_on(
+    trace: Trace, topic: str, subject: str, verdict: str, sections: tuple[Section, ...], glossary: Mapping[str, str]
+) -> Report:
+    """The report of a topic on one trace; the title is the subject "of" the trace's file."""
+    return Report(
+        topic=topic,
+        title=f"{subject} of {trace.source.rsplit('/', 1)[-1]}",
+        verdict=verdict,
+        trace_id=trace.id,
+        identity=identity(trace),
+        health=health_lines(trace),
+        sections=sections,
+        glossary=glossary,
+    )
 
 
 def identity(trace: Trace) -> tuple[tuple[str, str], ...]:

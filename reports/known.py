@@ -1,12 +1,18 @@
 """Columns of which something is known: a table shows no column of which nothing was recorded."""
 
 from ..mining.finding import Finding
-from .report import Column
+from .report import Column, Table
+from .shown import table
 
-__all__ = ["known"]
+__all__ = ["known", "known_table"]
 
 
 def known(columns: tuple[Column, ...], found: Finding) -> tuple[Column, ...]:
     """The columns that the finding has a value of."""
     there = set(found.rows.columns)
     return tuple(c for c in columns if c.key in there and found.rows[c.key].null_count() < len(found.rows))
+
+
+def known_table(caption: str, columns: tuple[Column, ...], found: Finding) -> Table:
+    """The finding's rows as a table of those of the columns that it has a value of."""
+    return table(caption, known(columns, found), found)

@@ -1,16 +1,14 @@
 """The timeline of a trace: its device operations on a lane for each stream, and what else the trace says there."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ..mining.columns import numbers, words
+from ..mining.columns import Rows, chosen, joined, numbers, words
 from ..mining.finding import Finding
 from ..mining.naming import called, names_of
-from ..mining.sorting import Ints, lexical_order
+from ..mining.sorting import lexical_order, runs
 from ..store.columns import NO_START
 from ..store.trace import Trace
 from .overlays import curves, overlays
@@ -70,35 +68,29 @@ def timeline(trace: Trace, ask: Callable[[str], Finding]) -> Timeline:
     )
 
 
-def _operations(trace: Trace, tables: Iterable[str]) -> tuple[dict[str, Ints], list[str]]:
+def _operations(trace: Trace, tables: Iterable[str]) -> tuple[Rows, list[str]]:
     """The operations with a known start, by stream, start, end and name: an index of the names, which are in order."""
-    parts: list[tuple[dict[str, Ints], npt.NDArray[np.integer], list[str]]] = []
+    parts: list[tuple[Rows, list[str]]] = []
     for table in tables:
-        columns, (code, texts) = numbers(trace.files[table], COLUMNS), names_of(trace, table)
-        lost = words(trace.files[table], "flaw").are(NO_START)
-        if lost.any():
-            columns, code = {name: column[~lost] for name, column in columns.items()}, code[~lost]
-        parts.append((columns, code, texts))
-    names = sorted({texts[one] for _, code, texts in parts for one in np.flatnonzero(np.bincount(code)).tolist()})
-    number = {name: at for at, name in enumerate(names)}
-    for columns, code, texts in parts:
-        columns["name"] = np.array([number.get(text, 0) for text in texts])[code]
-    rows = parts[0][0]
-    if len(parts) > 1:
-        rows = {name: np.concatenate([columns[name] for columns, _, _ in parts]) for name in rows}
-    order = lexical_order(*rows.values())
+        code, texts = names_of(trace, table)
+        rows, lost = numbers(trace.files[table], COLUMNS), words(trace.files[table], "flaw").are(NO_START)
+        named = {**rows, "name": code}
+        parts.append((chosen(named, ~lost) if lost.any() else named, texts))
+    used = ({texts[one] for one in np.flatnonzero(np.bincount(rows["name"])).tolist()} for rows, texts in parts)
+    names = sorted(set[str]().union(*used))
+    place = {name: at for at, name in enumerate(names)}
+    work = joined(
+        [{**rows, "name": np.array([place.get(text, 0) for text in texts])[rows["name"]]} for rows, texts in parts]
+    )
+    order = lexical_order(*work.values())
     if bool((order[1:] > order[:-1]).all()):  # as a single table is stored
-        return rows, names
-    return {name: column[order] for name, column in rows.items()}, names
+        return work, names
+    return chosen(work, order), names
 
 
-def _lanes(rows: dict[str, Ints], work: str) -> Iterator[Lane]:
+def _lanes(rows: Rows, work: str) -> Iterator[Lane]:
     """A lane for each stream."""
-    fresh = np.zeros(len(rows["name"]) + 1, bool)
-    fresh[0] = fresh[-1] = True
-    for name in PLACE:
-        fresh[1:-1] |= rows[name][1:] != rows[name][:-1]
-    for begin, stop in pairwise(np.flatnonzero(fresh).tolist()):
+    for begin, stop in runs(*(rows[name] for name in PLACE)):
         place = {name: int(rows[name][begin]) for name in PLACE}
         where = " and ".join(f"{key} = {value}" for key, value in place.items())
         start, end = rows["start_ns"][begin:stop], rows["end_ns"][begin:stop]

@@ -3,15 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
+from ..mining.managed_pages import LEAF_BYTES
 from ..mining.mine import compare, mine
 from ..mining.plan import write_plan
 from ..mining.planned import plan_of
-from ..mining.prefetch_plans import LEAF_BYTES
+from ..mining.words import plural
 from ..store.archive import Archive
 from ..store.trace import Trace
 from .options import open_trace
 from .report import Report
-from .sections import uvm_advice
+from .sections import uvm_effect
 from .units import show
 
 __all__ = ["planned", "with_effect"]
@@ -20,7 +21,7 @@ __all__ = ["planned", "with_effect"]
 def with_effect(report: Report, trace: Trace, archive: Archive, after: str, archive_path: Path) -> Report:
     """The report with what changed in a second run before all else; `after` names its trace as commands do."""
     other = open_trace(after, archive_path)
-    section = uvm_advice.effect(compare((trace, archive), other, "uvm_effect"))
+    section = uvm_effect.section(compare((trace, archive), other, "uvm_effect"))
     return replace(report, verdict=f"{section.sentence} Before: {report.verdict}", sections=(section, *report.sections))
 
 
@@ -29,8 +30,8 @@ def planned(trace: Trace, archive: Archive) -> tuple[bytes, str]:
     made = plan_of(mine(trace, archive, "uvm_events"))
     plan, outcome = made.plan, made.outcome
     said = (
-        f"plan: {len(plan.steps)} steps, {show(plan.bytes, 'bytes')} by {plan.level}; simulated: {outcome.faults} "
-        f"faults of 64 KiB against {made.without.faults} without it"
+        f"plan: {plural(len(plan.steps), 'step')}, {show(plan.bytes, 'bytes')} by {plan.level}; simulated: "
+        f"{outcome.faults} faults of 64 KiB against {made.without.faults} without it"
     )
     lost = f"; {show(made.left_out * LEAF_BYTES, 'bytes')} left out: no name tells them in another run"
     return write_plan(plan).encode(), said + lost if made.left_out else said

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..mining.comparisons import memory_curves
+from ..mining.evidence_levels import HINTS, told
 from ..mining.finding import Finding
 from ..mining.mine import compare, mine
 from ..mining.symmetry import Signature, Use, signature
@@ -23,22 +24,9 @@ __all__ = ["build"]
 AskOf = Callable[[Trace, str], Finding]
 """Answers with the finding of an analysis about a trace, or raises `NotCollected`."""
 
+RECORD = f"To see this, {HINTS['C']} in each of them."
 AXES = {"event": "Number of the change", "share": "Share of the changes"}
 
-CURVE = """
-select bytes
-from memory_curve
-where (process, granularity, coalesce(device, -1)) = (
-    select (process, granularity, coalesce(device, -1))
-    from memory_curve
-    where granularity = (select max(granularity) from memory_curve)
-    group by process, granularity, device
-    order by max(bytes) desc, process, device nulls first
-    limit 1
-)
-order by event
-"""
-"""SQL: the curve of the device with the highest peak, of tensors where they are known."""
 PEAKS = """
 select trace_id, process, device, granularity, count(*) as changes, max(bytes) as peak_bytes
 from memory_curve
@@ -69,11 +57,11 @@ def build(group: Group, ask: AskOf) -> Report:
     sections.append(_curves(group, with_curves))
     ranked = len({member.rank for member in group.members if member.rank_from in ("file", "name")}) == len(traces)
     sections.append(_symmetry(with_curves, ranked))
-    told = [section.sentence for section in sections if section.blocks]
+    said = [section.sentence for section in sections if section.blocks]
     return Report(
         topic="workload",
         title=f"Workloads of {group.name}, {count(len(traces))} traces",
-        verdict=" ".join(told),
+        verdict=" ".join(said),
         trace_id="+".join(trace.id[:12] for trace in traces),
         identity=(("traces", count(len(traces))), ("from", group.name)),
         health=tuple(_health(group, labels)),
@@ -125,12 +113,12 @@ def _curves(group: Group, traces: Sequence[tuple[str, Trace]]) -> Section:
     """The first two traces with a curve."""
     key, heading = "workload_curves", "Memory of two runs"
     if len(traces) < 2:
-        return Section(key, heading, "Not collected: allocated memory in two of the traces.")
+        return Section(key, heading, "Not collected: allocated memory in two of the traces.", (), (RECORD,))
     (name, base), (other_name, other) = traces[:2]
     try:
         found = compare((base, group.archive), (other, group.archive), "memory_curves")
     except NotCollected as missing:
-        return Section(key, heading, f"Not collected: {missing.message}.")
+        return Section(key, heading, f"Not collected: {missing.message}.", (), (f"To see this, {missing.hint}.",))
     compared = group.archive.open(other.id)
     blocks: list[Block] = []
     for axis, title in AXES.items():
@@ -162,13 +150,14 @@ def _curves(group: Group, traces: Sequence[tuple[str, Trace]]) -> Section:
 def _symmetry(traces: Sequence[tuple[str, Trace]], ranked: bool) -> Section:
     """What the ranks' curves and collectives hint at."""
     key, heading = "workload_symmetry", "Symmetry of the ranks"
-    if not ranked or len(traces) < 2:
-        why = "these are not known to be ranks of one run" if not ranked else "allocated memory of several ranks"
-        return Section(key, heading, f"Not told: {why}." if not ranked else f"Not collected: {why}.")
+    if not ranked:
+        return Section(key, heading, "Not told: these are not known to be ranks of one run.")
+    if len(traces) < 2:
+        return Section(key, heading, "Not collected: allocated memory of several ranks.", (), (RECORD,))
     found = signature([_use(label, trace) for label, trace in traces])
     alike = "alike" if found.symmetric else "not alike"
     sentence = f"The ranks use memory {alike}. Parallelism, by a heuristic: {found.parallelism} ({found.reason})."
-    notes = ("A hint from the shape of the curves and from the collectives, not a proof.",)
+    notes = ("A hint from the shape of the curves and from the collectives, not a proof.", told("C"))
     return Section(key, heading, sentence, (_ranks(traces, found),), notes)
 
 
@@ -183,9 +172,9 @@ def _ranks(traces: Sequence[tuple[str, Trace]], found: Signature) -> Table:
         Column("changes", "Changes", "count"),
         Column("peak_bytes", "Peak", "bytes"),
     )
-    told = [row | {"name": names[row["trace_id"]]} for row in rows.iter_rows(named=True)]
+    named = [row | {"name": names[row["trace_id"]]} for row in rows.iter_rows(named=True)]
     return Table(
-        f"Curves of the ranks; parallelism by a heuristic: {found.parallelism}", columns, told, PEAKS.strip(), 100
+        f"Curves of the ranks; parallelism by a heuristic: {found.parallelism}", columns, named, PEAKS.strip(), 100
     )
 
 
@@ -193,7 +182,8 @@ def _use(label: str, trace: Trace) -> Use:
     collectives: Mapping[tuple[str, str | None], int] = {}
     if trace.has("collective") and trace.has("attribution"):
         collectives = {(kind, phase): calls for kind, phase, calls in trace.sql(COLLECTIVES).rows()}
-    return Use(label, trace.sql(CURVE)["bytes"].to_numpy(), collectives)
+    found = memory_curves.curves(trace)
+    return Use(label, found[max(found)], collectives)  # of tensors where they are known, else of objects
 
 
 def _each(labels: Sequence[str], traces: Sequence[Trace], ask: AskOf) -> Section:

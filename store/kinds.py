@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .entries import keys_of, read_entries
 from .errors import Error
 
 __all__ = ["VARIABLE", "Rule", "category_sql", "rules_mark", "user_rules"]
@@ -75,21 +76,13 @@ def _built_in() -> tuple[Rule, ...]:
 @lru_cache(maxsize=8)
 def _read(path: str) -> tuple[Rule, ...]:
     """The rules of a file. A process reads it once: results under one mark are of one state of the file."""
-    try:
-        told = tomllib.loads(Path(path).read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise Error(f"{path}: {error.strerror}", f"name a file of rules with {VARIABLE}, or unset it") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is not TOML: {' '.join(str(error).split())}", EXAMPLE) from error
-    entries = told.get("rule")
-    if set(told) != {"rule"} or not isinstance(entries, list):
-        raise Error(f"{path}: holds {_names(told) or 'nothing'}, not a list of [[rule]]", EXAMPLE)
+    entries = read_entries(path, "rule", variable=VARIABLE, example=EXAMPLE)
     return tuple(_rule(f"{path}: rule {number}", entry) for number, entry in enumerate(entries, 1))
 
 
 def _rule(place: str, entry: Any) -> Rule:
     if not isinstance(entry, Mapping) or set(entry) != {"category", "patterns"}:
-        raise Error(f"{place}: has {_names(entry) or 'nothing'}, not category and patterns", EXAMPLE)
+        raise Error(f"{place}: has {keys_of(entry) or 'nothing'}, not category and patterns", EXAMPLE)
     category, patterns = entry["category"], entry["patterns"]
     if not isinstance(category, str) or not WORD.fullmatch(category) or category in RESERVED:
         hint = "use a word of at most 24 small letters, digits, _ and -, but not compute or idle"
@@ -114,10 +107,6 @@ def _check(place: str, pattern: str) -> None:
         raise Error(f"{place}: {why}", hint) from error
     if row is not None and row[0]:
         raise Error(f"{place}: matches every name", "ask for at least one letter: an empty alternative matches all")
-
-
-def _names(entry: Any) -> str:
-    return ", ".join(map(str, entry)) if isinstance(entry, Mapping) else repr(entry)
 
 
 def _first_match(rules: Sequence[Rule], text: str) -> str:

@@ -142,11 +142,11 @@ def run(
     try:
         with damage_told("sql"):
             try:
-                return _answer(traces, query, sources, beside or {})
+                return _answer(traces, query, sources, beside)
             except duckdb.InvalidInputException as error:
                 if "schema mismatch" not in str(error):
                     raise
-                return _answer(traces, query, sources, beside or {}, mixed=True)
+                return _answer(traces, query, sources, beside, mixed=True)
     except duckdb.CatalogException as error:
         raise _missing_table(error, traces) from error
     except duckdb.Error as error:
@@ -173,7 +173,7 @@ def _answer(
     traces: TraceFiles,
     query: str,
     sources: SourceRows | None,
-    beside: "Mapping[str, pa.Table]",
+    beside: "Mapping[str, pa.Table] | None",
     *,
     mixed: bool = False,
 ) -> "pl.DataFrame":
@@ -181,7 +181,7 @@ def _answer(
 
     with _place(query) as connection:
         _fill(connection, traces, query, sources, mixed=mixed)
-        for name, rows in beside.items():
+        for name, rows in (beside or {}).items():
             connection.register(name, rows)
         answer: Any = connection.sql(query)  # None for a statement without rows
         return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()

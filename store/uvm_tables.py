@@ -81,7 +81,7 @@ UVM = (
             Column(
                 "again_bytes",
                 I64,
-                "of a move to a device: bytes of pages that had been moved to it before; null where unknown",
+                "of a move to a device: bytes of pages of its range that it had had before; null where unknown",
                 "bytes",
             ),
             Column(
@@ -195,7 +195,12 @@ UVM = (
             Column("ahead_ns", I64, "from the start of that kernel to the start of the one that needs it", "ns"),
             Column("bytes", I64, "bytes that it moves, or keeps from moving", "bytes", required=True),
             Column("cost_ns", I64, "what faults or moves of the range take of kernels now, at most", "ns"),
-            Column("transfer_ns", I64, "bytes over the measured throughput of the link", "ns"),
+            Column(
+                "transfer_ns",
+                I64,
+                "bytes over the measured throughput of the link; of a prefetch the whole range, which it asks for",
+                "ns",
+            ),
             Column("saves_least_ns", I64, "saving where its transfer is hidden worst", "ns"),
             Column("saves_most_ns", I64, "saving where its transfer is hidden whole", "ns"),
             Column("confidence", TEXT, "high, medium or low", required=True),
@@ -228,7 +233,7 @@ UVM = (
             PROCESS,
             Column("policy", TEXT, "on demand, driver's tree, object plan or tensor plan", required=True),
             Column("oversubscription", F64, "footprint_bytes / capacity_bytes asked for", required=True),
-            Column("footprint_bytes", I64, "bytes of all objects touched", "bytes", required=True),
+            Column("footprint_bytes", I64, "bytes of all objects touched, each address once", "bytes", required=True),
             Column("capacity_bytes", I64, "bytes that the simulated device holds", "bytes", required=True),
             Column("steps", I64, "kernels or operators replayed", required=True),
             Column("kernels", I64, "kernels that these are made of", required=True),
@@ -268,7 +273,8 @@ UVM = (
             Column(
                 "verdict",
                 TEXT,
-                "less, more (beyond the spread of both), within the spread, one value each, or not collected",
+                "less, more (beyond the spread of both), within the spread, one value each, one value in one of them, "
+                "or not collected",
                 required=True,
             ),
         ),

@@ -4,10 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("suite", max_examples=50)  # half of the default, so that CI stays below its 15 minutes
-settings.load_profile("suite")
 
 EXHAUSTIVE = ("browser", "corpus", "mutation", "oracle")
 """Folders whose tests go through many cases."""

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..attributed import UNATTRIBUTED, parts
+from ..attributed import UNATTRIBUTED, evidence, parts
 from ..finding import Finding, total
 from ..words import duration, percent, plural
 
@@ -66,4 +66,5 @@ def find(trace: Trace) -> Finding:
         f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), noun)}; "
         f"{first['module']} has most: {percent(first['work_ns'], whole)}."
     )
-    return Finding("by_module", sentence, rows, sql, (f"Told by: {', '.join(sorted(sources))}.",))
+    notes = (f"Told by: {', '.join(sorted(sources))}.", *evidence(rows))
+    return Finding("by_module", sentence, rows, sql, notes)

@@ -1,7 +1,7 @@
 """Which kinds of modules or layers do time, launches, copies and memory belong to?"""
 
 from ...store.trace import Trace
-from ..attributed import parts
+from ..attributed import evidence, parts
 from ..finding import Finding
 from ..words import plural
 from . import by_module
@@ -17,4 +17,4 @@ def find(trace: Trace) -> Finding:
     by_module.find(trace)
     sql = parts(trace, KIND, "module_from")
     rows = trace.sql(sql)
-    return Finding("by_module_kind", f"{plural(len(rows), 'kind')} of modules.", rows, sql)
+    return Finding("by_module_kind", f"{plural(len(rows), 'kind')} of modules.", rows, sql, evidence(rows))

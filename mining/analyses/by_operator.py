@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..attributed import UNATTRIBUTED, parts
+from ..attributed import UNATTRIBUTED, evidence, parts
 from ..finding import Finding, total
 from ..words import duration, percent, plural
 
@@ -25,7 +25,7 @@ def find(trace: Trace) -> Finding:
         f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), 'operator')}; "
         f"{first['part']} has most: {percent(first['work_ns'], whole)}."
     )
-    return Finding("by_operator", sentence, rows, sql, unlinked(trace))
+    return Finding("by_operator", sentence, rows, sql, (*unlinked(trace), *evidence(rows)))
 
 
 def unlinked(trace: Trace) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..attributed import UNATTRIBUTED, parts
+from ..attributed import UNATTRIBUTED, evidence, parts
 from ..finding import Finding, total
 from ..words import count, duration, percent
 
@@ -23,4 +23,4 @@ def find(trace: Trace) -> Finding:
     ]
     sentence = f"Of {duration(whole)} of device work: {', '.join(told)}."
     sources = ", ".join(sorted({one for text in named["told_by"].drop_nulls() for one in str(text).split(", ")}))
-    return Finding("by_phase", sentence, rows, sql, (f"Phases are told by: {sources}.",))
+    return Finding("by_phase", sentence, rows, sql, (f"Phases are told by: {sources}.", *evidence(rows)))

@@ -163,8 +163,9 @@ def _replays(trace: Trace, there: list[str]) -> bool:
 
 
 def _named(file: Path, pattern: str) -> bool:
-    """Whether a name in the file matches."""
-    return any(re.search(pattern, text, re.IGNORECASE) for text in words(file, "name").texts if text is not None)
+    """Whether a name in the file matches, with words of ASCII as those of DuckDB."""
+    matches = re.compile(pattern, re.IGNORECASE | re.ASCII).search
+    return any(matches(text) for text in words(file, "name").texts if text is not None)
 
 
 def _query(trace: Trace, there: list[str]) -> str:

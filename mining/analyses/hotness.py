@@ -3,7 +3,7 @@
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..hotness import BLOCK_BYTES
+from ..managed_pages import BLOCK_BYTES
 from ..words import count, percent, plural
 
 NEEDS = ("block_hotness",)

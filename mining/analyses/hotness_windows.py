@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding, total
 from ..words import count
 from .tensor_hotness import chosen
@@ -23,21 +23,23 @@ finest as (
 ),
 placed as (
     select
+        process,
         object,
         object_id,
         object_bytes,
         accesses,
         step * {steps} // greatest((select max(step) + 1 from told), {steps}) as place,
         step,
-        sum(accesses) over (partition by object, object_id) as heat
+        sum(accesses) over (partition by process, object, object_id) as heat
     from told
     join finest using (granularity)
 ),
 ranked as (
-    select *, dense_rank() over (order by heat desc, object nulls last, object_id) as rank from placed
+    select *, dense_rank() over (order by heat desc, process, object nulls last, object_id) as rank from placed
 )
 select
     if(rank <= {most}, rank, null) as rank,
+    if(rank <= {most}, process, null) as process,
     if(rank <= {most}, object, null) as object,
     if(rank <= {most}, object_id, null) as object_id,
     if(rank <= {most}, max(object_bytes), null) as bytes,
@@ -48,6 +50,7 @@ select
 from ranked
 group by
     if(rank <= {most}, rank, null),
+    if(rank <= {most}, process, null),
     if(rank <= {most}, object, null),
     if(rank <= {most}, object_id, null),
     place,
@@ -62,7 +65,7 @@ def find(trace: Trace) -> Finding:
     The last, partial window counts as well. Blocks where the source has them, else tensors, else objects.
     """
     if not trace.has("access"):
-        raise NotCollected("accesses to memory", "record them with an access profiler such as AccelProf")
+        raise NotCollected("accesses to memory", HINTS["A"])
     sql = SQL.format(chosen=chosen(trace), steps=STEPS, most=MOST).strip()
     rows = trace.sql(sql)
     if not len(rows):

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import LEVELS
+from ..evidence_levels import HINTS, LEVELS
 from ..finding import Finding
 from ..kernel_names import NORMALISED
 from ..words import count, size
@@ -58,5 +58,5 @@ def find(trace: Trace) -> Finding:
                 f"Most memory: launch {count(row['launch'])}, {row['kernel']}, {much} ({LEVELS[row['evidence']]})."
             )
     if rows["choice"].n_unique() < 2:
-        said.append("What memory kernels touch was not collected.")
+        said.append(f"What memory kernels touch was not collected: {HINTS['B']}.")
     return Finding("kernel_extremes", " ".join(said), rows, sql)

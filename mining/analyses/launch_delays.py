@@ -1,19 +1,17 @@
 """Measures for every launch how long its operation waits, and what is ahead of it on the device."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...store.columns import NO_START
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..columns import MISSING, numbers, words
+from ..columns import MISSING, Rows, chosen, joined, numbers, words
 from ..launch_queue import ahead, places
 from ..lookup import until
-from ..sorting import Ints, lexical_order
+from ..sorting import Ints, lexical_order, runs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +24,6 @@ COLUMNS = ("process", "device", "stream", "start_ns", "end_ns", "launch", "launc
 ORDER = ("process", "device", "launch_ns", "start_ns", "end_ns", "stream", "kind")
 NO_CALL = -1
 
-Rows = Mapping[str, npt.NDArray[Any]]
 Calls = Mapping[tuple[int, int], tuple[Ints, Ints]]
 """Start and time of the host calls by process and thread, in order; of those that begin together the longest last."""
 
@@ -41,29 +38,20 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     there = [_work(trace, kind) for kind in KINDS if trace.has(kind)]
     if not any((part["launch_ns"] != MISSING).any() for part in there):
         return {}
-    work = there[0]
-    if len(there) > 1:
-        work = {name: np.concatenate([part[name] for part in there]) for name in work}
+    work, calls = joined(there), _calls(trace)
     known = (work["launch_ns"] != MISSING) & (work["launch"] != MISSING)
-    rows = work if known.all() else _kept(work, known)
-    rows = _kept(rows, lexical_order(*(rows[name] for name in ORDER)))
-    process, device, calls = rows["process"], rows["device"], _calls(trace)
-    cuts = np.flatnonzero((process[1:] != process[:-1]) | (device[1:] != device[:-1])) + 1
-    parts = [_kept(rows, slice(*ends)) for ends in pairwise([0, *cuts.tolist(), len(process)])]
-    tables = [_measured(part, work, calls) for part in parts if len(part["process"])]
+    rows = work if known.all() else chosen(work, known)
+    rows = chosen(rows, lexical_order(*(rows[name] for name in ORDER)))
+    devices = runs(rows["process"], rows["device"])
+    tables = [_measured(chosen(rows, slice(*ends)), work, calls) for ends in devices]
     return {"launch_delay": pa.concat_tables(tables) if tables else TABLES["launch_delay"].schema.empty_table()}
 
 
 def _work(trace: Trace, kind: str) -> Rows:
     """The operations of a table whose start is known, with `kind`, an index of `KINDS`."""
-    columns: dict[str, npt.NDArray[Any]] = {**numbers(trace.files[kind], COLUMNS)}
-    columns["kind"] = np.full(len(columns["process"]), KINDS.index(kind), np.int8)
     lost = words(trace.files[kind], "flaw").are(NO_START)
-    return _kept(columns, ~lost) if lost.any() else columns
-
-
-def _kept(rows: Rows, which: Any) -> Rows:
-    return {name: column[which] for name, column in rows.items()}
+    rows = {**numbers(trace.files[kind], COLUMNS), "kind": np.full(len(lost), KINDS.index(kind), np.int8)}
+    return chosen(rows, ~lost) if lost.any() else rows
 
 
 def _calls(trace: Trace) -> Calls:
@@ -71,14 +59,11 @@ def _calls(trace: Trace) -> Calls:
         return {}
     file = trace.files["api"]
     rows = numbers(file, ("process", "thread", "start_ns", "duration_ns"))
-    rows = _kept(rows, words(file, "flaw").are(None) & (rows["thread"] != MISSING))
-    rows = _kept(rows, lexical_order(*rows.values()))
-    process, thread = rows["process"], rows["thread"]
-    cuts = np.flatnonzero((process[1:] != process[:-1]) | (thread[1:] != thread[:-1])) + 1
+    rows = chosen(rows, words(file, "flaw").are(None) & (rows["thread"] != MISSING))
+    process, thread, start, length = chosen(rows, lexical_order(*rows.values())).values()
     return {
-        (int(process[begin]), int(thread[begin])): (rows["start_ns"][begin:stop], rows["duration_ns"][begin:stop])
-        for begin, stop in pairwise([0, *cuts.tolist(), len(process)])
-        if begin < stop
+        (int(process[begin]), int(thread[begin])): (start[begin:stop], length[begin:stop])
+        for begin, stop in runs(process, thread)
     }
 
 

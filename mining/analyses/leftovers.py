@@ -10,7 +10,8 @@ from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..columns import numbers, words
 from ..naming import names_of
-from ..sequence import OPERATIONS, Sequence, numbered, sequences
+from ..numbering import numbered
+from ..sequence import OPERATIONS, Sequence, sequences
 
 if TYPE_CHECKING:
     import polars as pl

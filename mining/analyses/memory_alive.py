@@ -2,8 +2,8 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..call_site import SITE
-from ..evidence_levels import told
+from ..call_site import WHO
+from ..evidence_levels import HINTS, told
 from ..finding import Finding, total
 from ..levels import MAIN
 from ..words import plural, size
@@ -20,12 +20,7 @@ with steps as ({steps}),
 alive as (
     select
         granularity,
-        phase,
-        module,
-        operator,
-        owner,
-        {site} as site,
-        min(stack) as stack,
+        {who},
         bytes as each_bytes,
         count(*) as allocations,
         sum(bytes)::bigint as bytes,
@@ -55,14 +50,15 @@ def find(trace: Trace) -> Finding:
     behind; else being alive at the end says nothing wrong of them: the recording ends before the program does.
     """
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("allocations of device memory", HINTS["C"])
     steps = STEPS if trace.has("iteration") else NO_STEPS
-    sql = SQL.format(site=SITE, steps=steps, least=LEAST, most_of=MOST_OF).strip()
+    sql = SQL.format(who=WHO, steps=steps, least=LEAST, most_of=MOST_OF).strip()
     rows = trace.sql(sql)
     if not len(rows):
         if not trace.sql("select count(*) from memory_life where fate = 'released'").item():
             raise NotCollected("births and releases of allocations", "dump a memory snapshot with its history")
-        return Finding("memory_alive", "All that was allocated in the recording was released in it.", rows, sql)
+        sentence = "All that was allocated in the recording was released in it."
+        return Finding("memory_alive", sentence, rows, sql, (told("C"),))
     own = rows.filter(rows["granularity"] == rows["granularity"][0])
     grows = own.filter(own["verdict"] != "alive at the end")
     sentence = (

@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..roofs import needed, roofs
+from ..roofs import OPERANDS, needed, roofs
 from ..words import duration, percent, plural
 
 NEEDS = ("operator_work",)
@@ -92,7 +92,7 @@ def find(trace: Trace) -> Finding:
         sentence += f", {duration(saving)} ({percent(saving, whole)}) of it the traffic of what they hand on"
     place = f" in {first['module']}" if first["module"] else ""
     sentence += f"; most in {_short(first['operators'])}{place}."
-    return Finding("memory_bound_layers", sentence, rows, query, found.notes)
+    return Finding("memory_bound_layers", sentence, rows, query, (*found.notes, OPERANDS))
 
 
 def _short(operators: str, most: int = 4) -> str:

@@ -2,8 +2,8 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..call_site import SITE
-from ..evidence_levels import told
+from ..call_site import WHO
+from ..evidence_levels import HINTS, told
 from ..finding import Finding
 from ..words import count, duration, plural, size
 
@@ -51,12 +51,7 @@ select
     process,
     device,
     granularity,
-    phase,
-    module,
-    operator,
-    owner,
-    {SITE} as site,
-    min(stack) as stack,
+    {WHO},
     bytes,
     count(*) as allocations,
     max(coalesce(death_ns, stop_ns) - coalesce(birth_ns, begin_ns)) as longest_ns,
@@ -87,10 +82,10 @@ def find(trace: Trace) -> Finding:
         )
         return Finding("memory_cold", sentence, rows, MEASURED.strip(), (told("A"),))
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("allocations of device memory", HINTS["C"])
     rows = trace.sql(HELD.strip())
     if not len(rows):
-        raise NotCollected("lifetimes of allocations", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("lifetimes of allocations", HINTS["C"])
     first = rows.row(0, named=True)
     sentence = (
         f"Accesses were not collected, so what is idle is not known: at most, allocations of {size(first['bytes'])} "

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding
 from ..words import size
 
@@ -86,7 +86,7 @@ def find(trace: Trace) -> Finding:
     curve `NotCollected`.
     """
     if not trace.has("memory_curve"):
-        raise NotCollected("what is allocated on the device", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("what is allocated on the device", HINTS["C"])
     launches = LAUNCHES if trace.has("working_set") else NO_LAUNCHES
     sql = SQL.format(launches=launches.rstrip() + "\n").strip()
     rows = trace.sql(sql)

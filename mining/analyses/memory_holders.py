@@ -2,8 +2,8 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..call_site import SITE
-from ..evidence_levels import told
+from ..call_site import WHO
+from ..evidence_levels import HINTS, told
 from ..finding import Finding, total
 from ..words import percent, plural, size
 
@@ -26,12 +26,7 @@ held as (
         process,
         device,
         granularity,
-        phase,
-        module,
-        operator,
-        owner,
-        {SITE} as site,
-        min(stack) as stack,
+        {WHO},
         count(*) as allocations,
         sum(bytes)::bigint as bytes,
         (sum(bytes) filter (fate = 'alive at the end' or fate = 'kept'))::bigint as kept_bytes
@@ -73,10 +68,12 @@ def find(trace: Trace) -> Finding:
     What the allocator's total has and no allocation of the recording, is a row of its own: older allocations.
     """
     if not trace.has("memory_curve") or not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("allocations of device memory", HINTS["C"])
     rows = trace.sql(SQL.strip())
     if not len(rows):
-        return Finding("memory_holders", "Nothing is known to be allocated at the peak.", rows, SQL.strip())
+        return Finding(
+            "memory_holders", "Nothing is known to be allocated at the peak.", rows, SQL.strip(), (told("C"),)
+        )
     first = rows.filter(rows["granularity"] == rows["granularity"][0])
     top, whole = first.row(0, named=True), total(first, "bytes")
     who = top["owner"] or top["module"] or top["operator"] or top["site"] or UNKNOWN[top["told"]]

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding, total
 from ..words import percent, plural, size
 
@@ -35,7 +35,7 @@ def find(trace: Trace) -> Finding:
     Lifetimes are of those born and released in the recording.
     """
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("allocations of device memory", HINTS["C"])
     rows = trace.sql(SQL.strip())
     own = rows.filter(rows["granularity"] == rows["granularity"][0])
     whole, again = total(own, "allocations"), total(own, "reused")

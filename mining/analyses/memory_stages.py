@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding
 from ..words import count, percent, size
 
@@ -37,7 +37,7 @@ def find(trace: Trace) -> Finding:
     least squares over the numbers of the changes; a stage may be missing. See `mining/memory_curve.py`.
     """
     if not trace.has("memory_curve"):
-        raise NotCollected("what is allocated on the device", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("what is allocated on the device", HINTS["C"])
     rows = trace.sql(SQL.strip())
     first = rows.filter(rows["granularity"] == rows["granularity"].max())
     key = first.row(0)[:3]

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding
 from ..words import plural
 
@@ -66,7 +66,7 @@ def find(trace: Trace) -> Finding:
     `stage` is that of the highest point of the stretch, `(other)` outside the iteration that holds the peak.
     """
     if not trace.has("memory_curve"):
-        raise NotCollected("what is allocated on the device", "profile with memory, or dump a memory snapshot")
+        raise NotCollected("what is allocated on the device", HINTS["C"])
     rows = trace.sql(SQL.strip())
     changes = trace.sql("select count(*) from memory_curve").item()
     return Finding("memory_usage", f"{plural(changes, 'change')} of allocated memory.", rows, SQL.strip(), (told("C"),))

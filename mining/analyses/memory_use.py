@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("iterations",)
 
 LEAST = 3
@@ -94,48 +94,53 @@ def _lives(trace: Trace, lives: "pl.DataFrame", found: Curves) -> "pa.Table":
 def _at_peak(lives: "pl.DataFrame", birth: "np.ndarray[Any, Any]", death: "np.ndarray[Any, Any]", found: Curves) -> Any:
     """Whether each is alive when its curve is highest first."""
     result = np.zeros(len(lives), np.int32)
-    keys = list(lives.select("process", "device", "granularity").iter_rows())
-    place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    of = np.fromiter((place[key] for key in keys), np.int64, len(keys))
-    for key, number in place.items():
-        if key in found and found[key][0] != "launches":
-            curve = found[key][1]
-            own = of == number
+    for part in lives.with_row_index("row").partition_by("process", "device", "granularity"):
+        process, device, granularity = part.select("process", "device", "granularity").row(0)
+        source, curve = found.get((process, device, granularity), ("launches", None))
+        if curve is not None and source != "launches":
+            own = part["row"].to_numpy()
             result[own] = alive_at(int(curve.time_ns[np.argmax(curve.bytes)]), birth[own], death[own])
     return result
 
 
-def _steps(trace: Trace, lives: "pl.DataFrame", birth: "np.ndarray[Any, Any]") -> "list[int | None]":
+def _steps(trace: Trace, lives: "pl.DataFrame", birth: "np.ndarray[Any, Any]") -> "pa.Array | None":
     """The main iteration whose launches each was born among."""
+    import pyarrow as pa
+
     starts = step_starts(trace)
-    result: list[int | None] = [None] * len(lives)
     if starts is None:
-        return result
+        return None
+    result = np.full(len(lives), NONE, np.int32)
     process = lives["process"].to_numpy()
-    for part in starts.partition_by("process"):
-        times, numbers = np.sort(part["start_ns"].to_numpy()), part["iteration"].to_list()
+    for part in starts.sort("start_ns").partition_by("process"):
         own = np.flatnonzero((process == part["process"][0]) & (birth != EARLIEST))
-        at = np.searchsorted(times, birth[own], "right") - 1
-        for row, step in zip(own.tolist(), at.tolist(), strict=True):
-            result[row] = numbers[step] if step >= 0 else None
-    return result
+        at = np.searchsorted(part["start_ns"].to_numpy(), birth[own], "right") - 1
+        result[own[at >= 0]] = part["iteration"].to_numpy()[at[at >= 0]]
+    return pa.array(result, mask=result == NONE)
 
 
 def _launches(trace: Trace, found: Curves) -> "pa.Table | None":
     rows = launches_measured(trace)
     if rows is not None:
-        told = rows.select("accesses", "object_bytes", "tensor_bytes")
-        evidence = ["A" if any(one is not None for one in row) else "C" for row in told.iter_rows()]
         columns = {name: rows[name].to_arrow() for name in rows.columns}
-        return _table("working_set", columns | {"evidence": evidence}, len(rows))
+        known = rows.select("accesses", "object_bytes", "tensor_bytes")
+        return _table("working_set", columns | {"evidence": _evidence(known, "A")}, len(rows))
     if not trace.has("kernel"):
         return None
     rows = launches_of_kernels(trace)
     columns = {name: rows[name].to_arrow() for name in rows.columns if name != "asked_ns"}
-    columns["evidence"] = ["C" if size is None else "B" for size in rows["tensor_bytes"].to_list()]
+    columns["evidence"] = _evidence(rows.select("tensor_bytes"), "B")
     for granularity in ("object", "tensor"):
         columns[f"{granularity}_footprint_bytes"] = _footprints(rows, granularity, found)
     return _table("working_set", columns, len(rows))
+
+
+def _evidence(known: "pl.DataFrame", level: str) -> "pa.Array":
+    """That level where one of the columns says something, else C."""
+    import polars as pl
+
+    told = pl.any_horizontal(pl.all().is_not_null())
+    return known.select(pl.when(told).then(pl.lit(level)).otherwise(pl.lit("C"))).to_series().to_arrow()
 
 
 def _footprints(rows: "pl.DataFrame", granularity: str, found: Curves) -> "pa.Array":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..roofs import needed
+from ..roofs import OPERANDS, needed
 from ..words import count, duration, percent, plural
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def _notes(rows: "pl.DataFrame") -> tuple[str, ...]:
     if worst:
         without = count(total(rows, "without_flops"))
         found.append(f"Without FLOPs: {without} operators and kernels outside any, most time in {worst}.")
+    if rows["bytes"].null_count() < len(rows):
+        found.append(OPERANDS)
     return tuple(found)
 
 

@@ -15,13 +15,13 @@ from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..categories import LEAVES
-from ..columns import numbers, words
+from ..columns import chosen, numbers, words
 from ..lookup import until
 from ..naming import Label, called, labels
 from ..nodes import NONE, Graph, Told, Work, devices_of, graph
 from ..programs import programs
 from ..shares import STATES, shares
-from ..sorting import Ints, stable_order
+from ..sorting import Ints, lexical_order, stable_order
 from ..successions import Gaps, successions
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _nodes(
 
 def _spread(node: Ints, time: Ints, size: int) -> dict[str, npt.NDArray[Any]]:
     """Count, mean, median, 95th percentile, standard deviation and variation of the times of each node's passes."""
-    order = np.lexsort((time, node)) if _wide(time, size) else _packed(node, time)
+    order = lexical_order(node, time)
     node, time = node[order], time[order]
     count = np.bincount(node, minlength=size)
     begin = np.r_[0, np.cumsum(count)[:-1]]
@@ -228,16 +228,6 @@ def _spread(node: Ints, time: Ints, size: int) -> dict[str, npt.NDArray[Any]]:
     whole = {name: np.rint(values).astype(np.int64) for name, values in (("mean_ns", mean), ("std_ns", std))}
     variation = np.where(mean > 0, std / np.where(mean > 0, mean, 1), np.nan)
     return {"count": count, "p50_ns": half, "p95_ns": most, **whole, "variation": variation}
-
-
-def _wide(time: Ints, size: int) -> bool:
-    return int(time.max(initial=0)).bit_length() + size.bit_length() > 62
-
-
-def _packed(node: Ints, time: Ints) -> Ints:
-    """The order by node and time."""
-    by_time = stable_order(time)
-    return by_time[stable_order(node[by_time])]
 
 
 def _edges(trace: Trace, found: Graph, work: Work, times: tuple[Ints, Ints], number: Ints) -> "pa.Table":
@@ -275,7 +265,7 @@ def _gaps(trace: Trace, work: Work, start: Ints) -> Gaps:
     file = trace.files["segment"]
     segments, causes = numbers(file, ("process", "device", "start_ns", "end_ns")), words(file, "cause")
     kept = np.flatnonzero(words(file, "state").are("idle"))
-    idle = {name: column[kept] for name, column in segments.items()}
+    idle = chosen(segments, kept)
     ends = np.full(len(kept), NONE, np.int64)
     for here in devices_of(work.process, work.device):
         own = (idle["process"] == work.process[here[0]]) & (idle["device"] == work.device[here[0]])

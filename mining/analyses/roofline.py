@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..roofs import MEASURES, needed, roofs
+from ..roofs import MEASURES, OPERANDS, needed, roofs
 from ..words import duration, percent
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ group by family, kind, type, arithmetic, peak, bandwidth
 order by time_ns desc, family, kind, type, arithmetic, peak, bandwidth
 """
 
-OPERANDS = (
-    "Bytes are those of operands, each read or written once (evidence level B): an upper bound on the traffic from a "
-    "cold cache, in which tiles that are read again are not."
-)
 UNNAMED = (
     "Products of 32-bit numbers are held against the peak of 32-bit arithmetic unless names of kernels tell TF32: "
     "above that roof they use it."

@@ -15,7 +15,6 @@ The cause of an idle stretch is read off the operation that ends it, and the hos
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +23,9 @@ import numpy.typing as npt
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..categories import LEAVES, kernel_categories
-from ..columns import MISSING, numbers, words
+from ..columns import MISSING, Rows, chosen, joined, numbers, words
 from ..naming import names_of
-from ..sorting import Ints, distinct, lexical_order
+from ..sorting import Ints, distinct, lexical_order, runs
 from ..tiling import IDLE, tile
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ where name in (
 )
 order by process, thread, end_ns
 """
+"""SQL. Names are few: the aggregate keeps DuckDB from matching the name of every call instead of every name."""
 STATES = ("compute", "communication", "copy", "idle")
 CAUSES = ("unknown", "synchronisation", "launch", "host", "dependency", "device")
 
@@ -68,12 +68,8 @@ class _Work:
     `name` is an index of `names`.
     """
 
-    columns: Mapping[str, npt.NDArray[Any]]
+    columns: Rows
     names: list[str]
-
-    def of(self, begin: int, stop: int) -> "_Work":
-        """Those from one to another."""
-        return _Work({name: column[begin:stop] for name, column in self.columns.items()}, self.names)
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
@@ -84,13 +80,9 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     if work is None:
         return {}
     waits = _waits(trace)
-    process, device = work.columns["process"], work.columns["device"]
-    cuts = np.flatnonzero((process[1:] != process[:-1]) | (device[1:] != device[:-1])) + 1
-    return {
-        "segment": pa.concat_tables(
-            _tile(work.of(*ends), waits) for ends in pairwise([0, *cuts.tolist(), len(process)])
-        )
-    }
+    devices = runs(work.columns["process"], work.columns["device"])
+    parts = (_Work(chosen(work.columns, slice(*ends)), work.names) for ends in devices)
+    return {"segment": pa.concat_tables(_tile(part, waits) for part in parts)}
 
 
 def _work(trace: Trace) -> _Work | None:
@@ -109,14 +101,12 @@ def _work(trace: Trace) -> _Work | None:
         part["state"] = np.array(state, np.int8)[code]
         part["name"] = np.array([place[name] for name in there], np.int32)[code]
         kept = words(trace.files[table], "flaw").are(None)
-        parts.append(part if kept.all() else {name: column[kept] for name, column in part.items()})
+        parts.append(part if kept.all() else chosen(part, kept))
     if not sum(len(part["name"]) for part in parts):
         return None
-    work = parts[0]
-    if len(parts) > 1:
-        work = {name: np.concatenate([part[name] for part in parts]) for name in work}
+    work = joined(parts)
     order = lexical_order(*(work[name] for name in ("process", "device", "start_ns", "end_ns", "stream", "name")))
-    return _Work({name: column[order] for name, column in work.items()}, names)
+    return _Work(chosen(work, order), names)
 
 
 def _waits(trace: Trace) -> Waits:

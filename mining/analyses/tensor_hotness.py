@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding, total
 from ..words import count, percent, size
 
@@ -43,7 +43,7 @@ def find(trace: Trace) -> Finding:
     accessed; `burst` that from its first access to its last. Overlapping granularities are not to be added.
     """
     if not trace.has("access"):
-        raise NotCollected("accesses to memory", "record them with an access profiler such as AccelProf")
+        raise NotCollected("accesses to memory", HINTS["A"])
     sql = SQL.format(chosen=chosen(trace)).strip()
     rows = trace.sql(sql)
     counted = rows.filter(rows["accesses"].is_not_null() & (rows["accesses"] > 0) & rows["object"].is_not_null())

@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_places import PLACE
-from ..managed_sql import recorded
+from ..managed_sums import recorded
 from ..uvm_rules import uvm_rules
 from ..words import duration, percent, plural
 

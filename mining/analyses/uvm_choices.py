@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..managed import Work
-from ..managed_advice import Advice, Saving, advise, lines, saving
+from ..managed_advice import Advice, Saving, advise, chosen, lines, saving
 from ..managed_ahead import Starts, starts
-from ..managed_levels import chosen
-from ..managed_needs import Need, link, needs
+from ..managed_kernels import Kernels, Lane
+from ..managed_links import link
+from ..managed_needs import Need, needs
 from ..uvm_rules import uvm_rules
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
         return {}
     roles = dict(trace.sql(ROLES).rows()) if trace.has("uvm_use") else {}
     memory = {(row[0], row[1]): row[2] for row in trace.sql(MEMORY).rows()} if trace.has("device") else {}
-    speeds, kernels, rules = link(trace), starts(Work.of(trace)), uvm_rules("advice")
+    speeds, kernels, rules = link(trace), starts(Kernels.of(trace)), uvm_rules("advice")
     rows: list[dict[str, Any]] = []
     for need, offset in chosen(needs(trace), memory, uvm_rules("prefetch")):
         lane = (need.process, need.device)
@@ -47,7 +47,7 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     return {"uvm_advice": pa.Table.from_pylist(numbered, schema=TABLES["uvm_advice"].schema)}
 
 
-def _row(advice: Advice, need: Need, saved: Saving, kernels: Mapping[tuple[int, int], Starts]) -> dict[str, Any]:
+def _row(advice: Advice, need: Need, saved: Saving, kernels: Mapping[Lane, Starts]) -> dict[str, Any]:
     last = advice.action == "offload"
     row: dict[str, Any] = {
         **{name: getattr(need, name) for name in ("range", "process", "device", "executions", "cost_ns")},
@@ -59,7 +59,7 @@ def _row(advice: Advice, need: Need, saved: Saving, kernels: Mapping[tuple[int, 
         "transfer_ns": saved.transfer_ns,
         "saves_least_ns": saved.least_ns,
         "saves_most_ns": saved.most_ns,
-        "evidence": "accesses" if advice.rule.startswith("measured") else "faults" if need.faults else "moves",
+        "evidence": "accesses" if advice.measured else "faults" if need.faults else "moves",
     }
     if advice.action == "prefetch" and need.kernel is not None and need.device is not None:
         there = kernels[need.process, need.device]

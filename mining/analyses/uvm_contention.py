@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sql import KINDS, RECORD_HINT, wanted
+from ..managed_sums import KINDS, RECORD_HINT, wanted
 from ..words import count
 
 NEEDS = ("uvm_events",)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..managed import Work, events, measured, moved_again, stalls, where
+from ..managed_events import events, moved_again, where
+from ..managed_kernels import Kernels
 from ..managed_ranges import located
+from ..managed_stall import devices, stalls, with_times
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,11 +27,10 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     found = events(trace)
     if not len(found):
         return {}
-    work = Work.of(trace)
-    placed = where(found, work)
-    placed, ranges = located(trace, moved_again(placed))
-    devices, timed = measured(placed, work)
-    tables = {"uvm_event": placed, "uvm_range": timed(ranges), "uvm_device": devices}
-    if devices["stall_ns"].count():
-        tables["uvm_stall"] = stalls(placed, work)
+    kernels = Kernels.of(trace)
+    placed, ranges = located(trace, where(found, kernels))
+    placed, of_devices = moved_again(placed), devices(placed, kernels)
+    tables = {"uvm_event": placed, "uvm_range": with_times(ranges, placed, kernels), "uvm_device": of_devices}
+    if of_devices["stall_ns"].count():
+        tables["uvm_stall"] = stalls(placed, kernels)
     return {name: rows.select(TABLES[name].names).to_arrow().cast(TABLES[name].schema) for name, rows in tables.items()}

@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sql import recorded
+from ..managed_sums import recorded
 from ..words import plural
 
 NEEDS = ("uvm_choices",)

@@ -2,7 +2,7 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..managed_sql import FAULTS_HINT, KINDS, wanted
+from ..managed_sums import FAULTS_HINT, KINDS, wanted
 from ..words import count, duration, plural
 
 NEEDS = ("uvm_events",)

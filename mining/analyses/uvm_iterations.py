@@ -4,7 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..levels import STEP
-from ..managed_sql import wanted
+from ..managed_sums import wanted
 from ..words import count, plural
 
 NEEDS = ("iterations", "uvm_events")

@@ -12,4 +12,4 @@ def find(trace: Trace) -> Finding:
 
     `stall_ns` adds up, over the executions of the name, the time in which a fault was serviced: an upper bound.
     """
-    return find_work(trace, "uvm_kernels")
+    return find_work(trace, "uvm_kernels", "kernel")

@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_links import LINKS
-from ..managed_sql import wanted
+from ..managed_sums import wanted
 from ..words import count
 
 NEEDS = ("uvm_events",)

@@ -12,4 +12,4 @@ def find(trace: Trace) -> Finding:
 
     `stall_ns` is an upper bound, as for kernels. `NotCollected` without operators around these kernels.
     """
-    return find_work(trace, "uvm_operators")
+    return find_work(trace, "uvm_operators", "operator")

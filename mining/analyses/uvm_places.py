@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_pages import BLOCK_BYTES
-from ..managed_sql import recorded, sums
+from ..managed_sums import recorded, sums
 from ..words import count, plural
 
 NEEDS = ("uvm_events",)

@@ -13,4 +13,4 @@ def find(trace: Trace) -> Finding:
     An event counts to the object that held its first address at that moment, so addresses that are used again are told
     apart; where no allocation is known, 2 MiB blocks next to each other are one range.
     """
-    return find_places(trace, "uvm_ranges")
+    return find_places(trace, "uvm_ranges", "range")

@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_pages import BLOCK_BYTES
-from ..managed_sql import wanted
+from ..managed_sums import wanted
 from ..words import count, duration, plural
 
 NEEDS = ("uvm_events",)

@@ -5,7 +5,7 @@ from typing import Any
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sql import FAULTS_HINT
+from ..managed_sums import FAULTS_HINT
 from ..words import count, duration, plural
 
 NEEDS = ("uvm_simulations",)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..managed_needs import link
+from ..managed_links import link
+from ..managed_pages import LEAF_BYTES
 from ..managed_steps import program
-from ..prefetch_plans import LEAF_BYTES
 from ..simulated import Costs, simulated
 from ..uvm_rules import uvm_rules
 

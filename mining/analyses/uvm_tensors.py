@@ -9,4 +9,4 @@ NEEDS = ("uvm_events",)
 
 def find(trace: Trace) -> Finding:
     """Each tensor with its faults and moves; what falls on memory that no living tensor holds counts to none."""
-    return find_places(trace, "uvm_tensors")
+    return find_places(trace, "uvm_tensors", "tensor")

@@ -3,18 +3,17 @@
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sql import FAULTS_HINT
+from ..managed_places import PLACE
+from ..managed_sums import FAULTS_HINT
 from ..use import use_rules
 from ..words import count, percent, plural
 
 NEEDS = ("uvm_uses",)
 
-SQL = """
+SQL = f"""
 select
     process,
-    granularity,
-    coalesce(owner || ', ', '') || coalesce(kind, 'addresses') || ' of ' || format_bytes(bytes) || ' at 0x'
-        || lower(hex(address)) as name,
+    granularity,{PLACE} as name,
     bytes,
     accesses,
     windows,
@@ -28,7 +27,7 @@ select
     role,
     evidence,
     range
-from uvm_use
+from uvm_use as place
 order by accesses desc, process, address, granularity, bytes
 """
 

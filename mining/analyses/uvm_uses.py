@@ -9,10 +9,14 @@ from ..managed_use import as_use, by_accesses, by_faults, uses
 from ..use import judged, use_rules
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 VERSION = 1
 NEEDS = ("uvm_events",)
+
+LIFE = ("process", "granularity", "address", "bytes", "birth_ns")
+"""What tells an allocation in two tables."""
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
@@ -25,6 +29,8 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     if found is None:
         return {}
     objects, parts = found
+    if evidence == "accesses" and trace.has("uvm_range"):
+        objects = _with_ranges(trace, objects)
     measured = uses(objects, parts).to_dicts()
     said = [as_use(row) for row in measured]
     known = objects.to_dicts()
@@ -49,3 +55,11 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
         for row, use, verdict in zip(measured, said, judged(said, use_rules()), strict=True)
     ]
     return {"uvm_use": pa.Table.from_pylist(rows, schema=TABLES["uvm_use"].schema)}
+
+
+def _with_ranges(trace: Trace, objects: "pl.DataFrame") -> "pl.DataFrame":
+    """The objects with the `range` of each, where faults or moves fell on it; in their order."""
+    if "birth_ns" not in objects.columns:
+        return objects  # blocks without an allocation
+    ranges = trace.sql(f"select {', '.join(LIFE)}, min(range) as range from uvm_range group by all")
+    return objects.join(ranges, on=LIFE, how="left", nulls_equal=True, maintain_order="left")

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import HINTS, told
 from ..finding import Finding
 from ..words import size
 
@@ -69,10 +69,7 @@ def find(trace: Trace) -> Finding:
     sql = SQL.format(peaks=_peaks(trace)).strip()
     rows = trace.sql(sql)
     if not len(rows):
-        raise NotCollected(
-            "what memory kernels touch",
-            "record shapes of operators (evidence B), or accesses by an access profiler such as AccelProf (A)",
-        )
+        raise NotCollected("what memory kernels touch", HINTS["B"])
     first = rows.row(0, named=True)
     sentence = (
         f"The working set is {size(first['max_bytes'])}: the most {first['granularity']} bytes that one kernel "

@@ -73,7 +73,7 @@ def compare(base: Trace, trace: Trace) -> Mapping[str, "pa.Table"]:
     """
     import pyarrow as pa
 
-    one, two = _curves(base), _curves(trace)
+    one, two = curves(base), curves(trace)
     schema = TABLES[TABLE].schema
     parts = [schema.empty_table()]
     for granularity in sorted(one.keys() & two.keys()):
@@ -123,7 +123,8 @@ order by position
 """.strip()
 
 
-def _curves(trace: Trace) -> dict[str, Ints]:
+def curves(trace: Trace) -> dict[str, Ints]:
+    """Bytes allocated after each change, by granularity: of the device with the highest peak."""
     if not trace.has("memory_curve"):
         return {}
     parts = trace.sql(CURVES).partition_by("granularity", maintain_order=True)

@@ -5,7 +5,6 @@ from math import ceil, floor, log10
 from typing import Any
 
 from ..units import show
-from . import vega
 from .style import BLUE, MOST_MARKS, RED, Rows, Specification, finished, some
 
 __all__ = ["delay_by_queue"]
@@ -22,25 +21,27 @@ def delay_by_queue(rows: Rows) -> Specification:
     queue first. The axis of delays is logarithmic, in µs: delays go from some µs to many ms. What is less than 0.1 µs
     is drawn there.
     """
+    import altair as alt
+
     some(rows, "delay_by_queue")
     if len(rows) > MOST_MARKS // 3:
         raise ValueError(f"delay_by_queue: {len(rows)} lengths of the queue are too many to draw")
     values = [_bar(row) for row in rows]
-    x = vega.X(
+    x = alt.X(
         "queue:O",
         title="Operations queued on the device at the launch",
-        axis=vega.Axis(labelAngle=-40),
-        scale=vega.Scale(domain=[value["queue"] for value in values]),
+        axis=alt.Axis(labelAngle=-40),
+        scale=alt.Scale(domain=[value["queue"] for value in values]),
     )
     tens = _powers(min(value["low"] for value in values), max(value["high"] for value in values))
-    delays = vega.Scale(type="log", domain=[tens[0], tens[-1]], nice=False)
-    low = vega.Y("low:Q", title="Delay (µs, logarithmic)", scale=delays, axis=vega.Axis(format=",~g", values=tens))
-    base = vega.Chart().encode(x=x)
+    delays = alt.Scale(type="log", domain=[tens[0], tens[-1]], nice=False)
+    low = alt.Y("low:Q", title="Delay (µs, logarithmic)", scale=delays, axis=alt.Axis(format=",~g", values=tens))
+    base = alt.Chart().encode(x=x)
     bar = base.mark_bar(color=BLUE, opacity=0.45).encode(y=low, y2="high:Q", description="tip:N")
-    middle = base.mark_tick(color=RED, thickness=3, aria=False).encode(y=vega.Y("middle:Q", scale=delays))
+    middle = base.mark_tick(color=RED, thickness=3, aria=False).encode(y=alt.Y("middle:Q", scale=delays))
     share = base.mark_text(baseline="bottom", dy=-3, fontSize=9, aria=False).encode(y="high:Q", text="share:N")
     return finished(
-        vega.layer(bar, middle, share, data=vega.Data(values=values)),
+        alt.layer(bar, middle, share, data=alt.Data(values=values)),
         height=240,
         terminal={
             "title": "Median delay by operations queued at the launch",

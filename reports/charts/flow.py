@@ -5,7 +5,6 @@ from typing import Any
 
 from ..text import clean, shorten
 from ..units import scale, show
-from . import vega
 from .style import BLUE, STATES, Rows, Specification, finished, some
 
 __all__ = ["flow"]
@@ -23,32 +22,34 @@ def flow(rows: Rows) -> Specification:
     A row has `step`, `name`, `repeat` (or none), `nodes` (how many it stands for), `time_ns`, `inside_ns`, `before_ns`
     and `cause` (or none).
     """
+    import altair as alt
+
     some(rows, "flow")
     rows = rows[:MOST]
     longest = max(row["time_ns"] + row["inside_ns"] for row in rows)
     factor, unit = scale(longest, "ns")
     values = [_step(row, factor) for row in rows]
     fitting = f"width < {PHONE} ? datum.short : datum.name"
-    data = vega.Data(values=values)
-    base = vega.Chart(data).transform_calculate(fitting=fitting).encode(y=vega.Y("place:O", axis=None))
+    data = alt.Data(values=values)
+    base = alt.Chart(data).transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
     states = {"busy": BLUE, "idle within": STATES["idle"]}
-    x = vega.X("begin:Q", title=f"Time in an iteration ({unit}), mean", scale=vega.Scale(nice=False, zero=True))
+    x = alt.X("begin:Q", title=f"Time in an iteration ({unit}), mean", scale=alt.Scale(nice=False, zero=True))
     parts = [
         base.transform_calculate(state=f"'{state}'", begin=begin, until=until)
         .mark_bar(height=9, yOffset=14)
         .encode(
             x=x,
             x2="until:Q",
-            color=vega.Color("state:N", scale=vega.Scale(domain=list(states), range=list(states.values()))),
+            color=alt.Color("state:N", scale=alt.Scale(domain=list(states), range=list(states.values()))),
             description="tip:N",
         )
         for state, begin, until in (("busy", "0", "datum.time"), ("idle within", "datum.time", "datum.end"))
     ]
     left: dict[str, Any] = {"align": "left", "baseline": "middle"}
-    waits = base.mark_text(**left, dy=-15, fontSize=10, opacity=0.75).encode(x=vega.datum(0), text="wait:N")
-    names = base.mark_text(**left, dy=1).encode(x=vega.datum(0), text="fitting:N")
+    waits = base.mark_text(**left, dy=-15, fontSize=10, opacity=0.75).encode(x=alt.datum(0), text="wait:N")
+    names = base.mark_text(**left, dy=1).encode(x=alt.datum(0), text="fitting:N")
     return finished(
-        vega.layer(*parts, waits, names, data=data),
+        alt.layer(*parts, waits, names, data=data),
         height={"step": STEP},
         terminal={
             "title": "Time in an iteration",

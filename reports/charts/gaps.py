@@ -6,7 +6,6 @@ from typing import Any
 
 from ..text import clean
 from ..units import scale, show
-from . import vega
 from .style import PALETTE, Rows, Specification, added, finished, some, stacked, tops
 
 __all__ = ["gap_histogram"]
@@ -18,6 +17,8 @@ def gap_histogram(rows: Rows) -> Specification:
     A row has `duration_ns` (more than 0) and `cause`; or, where SQL has added gaps up already, `total_ns` and the
     `duration_ns` of one of them. The seven causes that cost most keep their colour, the rest is "other".
     """
+    import altair as alt
+
     some(rows, "gap_histogram")
     if any(row["duration_ns"] <= 0 for row in rows):
         raise ValueError("gap_histogram: a gap lasts more than 0 ns")
@@ -41,8 +42,8 @@ def gap_histogram(rows: Rows) -> Specification:
         }
         for at, cause in sorted(sums, key=lambda key: (key[0], ranks[key[1]]))
     ]
-    axis = vega.Axis(labelAngle=-40)
-    x = vega.X("gap:O", title="Gap of at least", axis=axis, scale=vega.Scale(domain=list(labels.values())))
+    axis = alt.Axis(labelAngle=-40)
+    x = alt.X("gap:O", title="Gap of at least", axis=axis, scale=alt.Scale(domain=list(labels.values())))
     colours = dict(zip(domain, PALETTE, strict=False))
     chart = stacked(values, x, f"Idle time ({unit})", "cause", colours)
     whole = [sum(total for (at, _), total in sums.items() if at == place) for place in bins]

@@ -4,7 +4,6 @@ from typing import Any
 
 from ..text import clean, shorten
 from ..units import show
-from . import vega
 from .style import Rows, Specification, finished, some
 
 __all__ = ["heat"]
@@ -32,6 +31,8 @@ def heat(rows: Rows) -> Specification:
     A row has `place`, `first_position`, `last_position`, `name` (or none), `iteration` and `last_iteration` (of those
     that it stands for), `longest_iteration`, `time_ns`, `usual_ns` and `ratio` (or none, where nothing is usual).
     """
+    import altair as alt
+
     some(rows, "heat")
     order = sorted({row["iteration"] for row in rows})
     values = [_cell(row) for row in rows]
@@ -39,28 +40,28 @@ def heat(rows: Rows) -> Specification:
     used = {kind: colour for kind, colour in colours.items() if any(value["kind"] == kind for value in values)}
     several = any(row["last_iteration"] > row["iteration"] for row in rows)
     title = "Iteration" + (", several in a row: the longest" if several else "")
-    x = vega.X(
+    x = alt.X(
         "iteration:O",
         title=title,
-        axis=vega.Axis(labelAngle=0, values=order[:: max(1, len(order) // 12)], labelOverlap=True),
-        scale=vega.Scale(domain=order, paddingInner=0),
+        axis=alt.Axis(labelAngle=0, values=order[:: max(1, len(order) // 12)], labelOverlap=True),
+        scale=alt.Scale(domain=order, paddingInner=0),
     )
-    y = vega.Y(
+    y = alt.Y(
         "first:O",
         title="Operation of the iteration",
-        axis=vega.Axis(labelOverlap=True),
-        scale=vega.Scale(domain=sorted({value["first"] for value in values}), paddingInner=0),
+        axis=alt.Axis(labelOverlap=True),
+        scale=alt.Scale(domain=sorted({value["first"] for value in values}), paddingInner=0),
     )
     chart = (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_rect()
         .encode(
             x=x,
             y=y,
-            color=vega.Color(
+            color=alt.Color(
                 "kind:N",
-                scale=vega.Scale(domain=list(used), range=list(used.values())),
-                legend=vega.Legend(columns=2, labelLimit=220),
+                scale=alt.Scale(domain=list(used), range=list(used.values())),
+                legend=alt.Legend(columns=2, labelLimit=220),
             ),
             description="tip:N",
         )

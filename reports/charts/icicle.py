@@ -6,7 +6,6 @@ from typing import Any
 
 from ..text import clean, shorten
 from ..units import scale, show
-from . import vega
 from .style import Rows, Specification, finished, some
 
 __all__ = ["changes", "icicle"]
@@ -138,26 +137,28 @@ def _icicle(
 
 
 def _drawn(values: list[dict[str, Any]], title: str, colours: Mapping[str, str], whole: float) -> Any:
+    import altair as alt
+
     # As much of a name as fits, where that is more than a few letters.
     letters = "floor(datum.part * width / 6.3) - 1"
     fitting = f"{letters} < 4 ? '' : length(datum.name) <= {letters} ? datum.name : "
     fitting += f"slice(datum.name, 0, {letters} - 1) + '…'"
-    axis = vega.X("left:Q", title=title, scale=vega.Scale(domain=[0, whole], nice=False))
-    base = vega.Chart().transform_calculate(fitting=fitting).encode(y=vega.Y("depth:O", axis=None))
+    axis = alt.X("left:Q", title=title, scale=alt.Scale(domain=[0, whole], nice=False))
+    base = alt.Chart().transform_calculate(fitting=fitting).encode(y=alt.Y("depth:O", axis=None))
     bars = base.mark_rect(stroke="white", strokeWidth=0.4, height=ROW - 3).encode(
         x=axis,
         x2="right:Q",
-        color=vega.Color(
+        color=alt.Color(
             "kind:N",
-            scale=vega.Scale(domain=list(colours), range=list(colours.values())),
-            legend=vega.Legend(columns=2, labelLimit=200, symbolStrokeWidth=0),
+            scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+            legend=alt.Legend(columns=2, labelLimit=200, symbolStrokeWidth=0),
         ),
         description="tip:N",
     )
     names = base.mark_text(align="center", baseline="middle", color=LABEL, fontSize=10, aria=False).encode(
         x="middle:Q", text="fitting:N"
     )
-    return vega.layer(bars, names, data=vega.Data(values=values))
+    return alt.layer(bars, names, data=alt.Data(values=values))
 
 
 def _bars(row: Row, nodes: _Nodes, left: float, depth: int) -> Iterator[_Bar]:

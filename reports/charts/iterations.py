@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from math import ceil
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..text import clean
 from ..units import scale, show
-from . import vega
 from .style import (
     BLUE,
     RED,
@@ -24,6 +23,9 @@ from .style import (
     tops,
 )
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["iteration_series", "stacked_time"]
 
 _MOST_POINTS = 1000
@@ -37,6 +39,8 @@ def iteration_series(rows: Rows) -> Specification:
     A row has `iteration`, `duration_ns` and, where it stands out, `mark`: a word such as "outlier" or "warm-up". Of
     more than 1,000 rows the line shows medians of neighbours, and the 200 longest marked ones are kept.
     """
+    import altair as alt
+
     some(rows, "iteration_series")
     factor, unit = scale(max(row["duration_ns"] for row in rows), "ns")
     durations = sorted(row["duration_ns"] for row in rows)
@@ -58,23 +62,23 @@ def iteration_series(rows: Rows) -> Specification:
             "median": f"median: {show(middle, 'ns')}",
         }
     ]
-    scale_x = vega.Scale(zero=False, nice=False)
-    x = vega.X("iteration:Q", title="Iteration", axis=ordinals([row["iteration"] for row in rows]), scale=scale_x)
-    y = vega.Y("duration:Q", title=f"Duration ({unit})" + of_groups(group, "median"))
-    across = vega.Chart(vega.Data(values=lines))
+    scale_x = alt.Scale(zero=False, nice=False)
+    x = alt.X("iteration:Q", title="Iteration", axis=ordinals([row["iteration"] for row in rows]), scale=scale_x)
+    y = alt.Y("duration:Q", title=f"Duration ({unit})" + of_groups(group, "median"))
+    across = alt.Chart(alt.Data(values=lines))
     band = across.mark_rect(color=BLUE, opacity=0.14).encode(y="low:Q", y2="high:Q", description="band:N")
     rule = across.mark_rule(color=BLUE, strokeDash=[5, 3]).encode(y="middle:Q", description="median:N")
-    line = vega.Chart().mark_line(color=BLUE, strokeWidth=1.2, point=len(points) == 1, aria=False).encode(x=x, y=y)
+    line = alt.Chart().mark_line(color=BLUE, strokeWidth=1.2, point=len(points) == 1, aria=False).encode(x=x, y=y)
     layers = [band, rule, line]
     if stand_out:
-        shape = vega.Shape("mark:N", legend=vega.Legend(symbolFillColor=RED), scale=_shapes(stand_out))
+        shape = alt.Shape("mark:N", legend=alt.Legend(symbolFillColor=RED), scale=_shapes(stand_out))
         layers.append(
-            vega.Chart(vega.Data(values=stand_out))
+            alt.Chart(alt.Data(values=stand_out))
             .mark_point(color=RED, filled=True, size=55, opacity=1)
             .encode(x=x, y=y, shape=shape, description="tip:N")
         )
     return finished(
-        vega.layer(*layers, data=vega.Data(values=points)),
+        alt.layer(*layers, data=alt.Data(values=points)),
         height=220,
         terminal={"title": "Duration" + of_groups(group, "median"), "values": medians},
     )
@@ -86,6 +90,8 @@ def stacked_time(rows: Rows) -> Specification:
     A row has `iteration`, `state` (a key of `STATES`) and `time_ns`. Of more than 80 iterations the mean of
     neighbours is drawn.
     """
+    import altair as alt
+
     some(rows, "stacked_time")
     unknown = sorted({row["state"] for row in rows} - STATES.keys())
     if unknown:
@@ -111,7 +117,7 @@ def stacked_time(rows: Rows) -> Specification:
         for at, state in sorted(means, key=lambda key: (key[0], ranks[key[1]]))
     ]
     used = {state: colour for state, colour in STATES.items() if any(value["state"] == state for value in values)}
-    x = vega.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order))
+    x = alt.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order))
     chart = stacked(values, x, f"Time ({unit})" + of_groups(group, "mean"), "state", used).encode(x2="right:Q")
     totals = [sum(row["time_ns"] for row in rows if row["state"] == state) for state in used]
     return finished(chart, height=240, terminal={"title": "Time in all", "labels": list(used), "values": totals})
@@ -137,7 +143,9 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[max(ceil(share * len(ordered)) - 1, 0)]
 
 
-def _shapes(rows: Rows) -> vega.Json:
+def _shapes(rows: Rows) -> "alt.Scale":
+    import altair as alt
+
     marks = sorted({row["mark"] for row in rows})
     shapes = ("triangle-up", "diamond", "square", "circle", "cross")
-    return vega.Scale(domain=marks, range=[shapes[at % len(shapes)] for at in range(len(marks))])
+    return alt.Scale(domain=marks, range=[shapes[at % len(shapes)] for at in range(len(marks))])

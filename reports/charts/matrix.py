@@ -4,7 +4,6 @@ from math import log10
 from typing import Any
 
 from ..text import clean, shorten
-from . import vega
 from .style import Rows, Specification, finished, some
 
 __all__ = ["matrix"]
@@ -23,6 +22,7 @@ def matrix(rows: Rows, *, x: str, y: str, what: str, step: float = 0) -> Specifi
     A row has `label` (of the band, which no other band has; bands in order), `left` and `right` on the axis `x`,
     `amount`, and `tip`. Ticks are `step` apart at least.
     """
+    import altair as alt
 
     shown = [row for row in rows if row["amount"]]
     some(shown, "matrix")
@@ -33,21 +33,21 @@ def matrix(rows: Rows, *, x: str, y: str, what: str, step: float = 0) -> Specifi
     used = [shade for shade in SHADES if any(value["shade"] == shade for value in values)]
     colours: dict[str, str] = dict(zip(SHADES, COLOURS, strict=True))
     chart = (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_rect()
         .encode(
-            x=vega.X("left:Q", title=x, axis=vega.Axis(tickMinStep=step), scale=vega.Scale(domain=span, nice=False)),
+            x=alt.X("left:Q", title=x, axis=alt.Axis(tickMinStep=step), scale=alt.Scale(domain=span, nice=False)),
             x2="right:Q",
-            y=vega.Y(
+            y=alt.Y(
                 "band:N",
                 title=y,
-                scale=vega.Scale(domain=bands, paddingInner=0),
-                axis=vega.Axis(labelLimit=150, labelOverlap=True),
+                scale=alt.Scale(domain=bands, paddingInner=0),
+                axis=alt.Axis(labelLimit=150, labelOverlap=True),
             ),
-            color=vega.Color(
+            color=alt.Color(
                 "shade:N",
-                scale=vega.Scale(domain=used, range=[colours[shade] for shade in used]),
-                legend=vega.Legend(columns=2, labelLimit=220),
+                scale=alt.Scale(domain=used, range=[colours[shade] for shade in used]),
+                legend=alt.Legend(columns=2, labelLimit=220),
             ),
             description="tip:N",
         )

@@ -1,12 +1,14 @@
 """Charts of device memory: what is allocated over the recording, of one trace or two, and what kernels work with."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..text import clean, shorten
 from ..units import scale, show
-from . import vega
 from .style import BLUE, PALETTE, RED, Rows, Specification, finished, some
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["difference", "set_against_footprint", "two_curves", "usage"]
 
@@ -19,6 +21,8 @@ def usage(rows: Rows, *, x: str, unit_x: Any = "count") -> Specification:
 
     A row has `position`, `low_bytes`, `high_bytes` and `stage`, by position.
     """
+    import altair as alt
+
     some(rows, "usage")
     factor, unit = scale(max(row["high_bytes"] for row in rows), "bytes")
     along, along_unit = scale(rows[-1]["position"], unit_x) if unit_x == "ns" else (1, "")
@@ -26,30 +30,28 @@ def usage(rows: Rows, *, x: str, unit_x: Any = "count") -> Specification:
     values = [_stretch(row, end, factor, along) for row, end in zip(rows, ends, strict=True)]
     top = max(values, key=lambda value: value["high"])
     title = f"{x} ({along_unit})" if along_unit else x
-    across = vega.X("left:Q", title=title, scale=vega.Scale(nice=False, zero=False), axis=vega.Axis(format=",~r"))
+    across = alt.X("left:Q", title=title, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(format=",~r"))
     used = [stage for stage in STAGES if any(value["stage"] == stage for value in values)]
-    colour = vega.Color(
+    colour = alt.Color(
         "stage:N",
-        scale=vega.Scale(domain=used, range=[STAGES[stage] for stage in used]),
-        legend=vega.Legend() if len(used) > 1 else None,
+        scale=alt.Scale(domain=used, range=[STAGES[stage] for stage in used]),
+        legend=alt.Legend() if len(used) > 1 else None,
     )
-    base = vega.Chart().encode(x=across, x2="right:Q")
+    base = alt.Chart().encode(x=across, x2="right:Q")
     held = base.mark_rect(opacity=0.35, aria=False).encode(
-        y=vega.Y("low:Q", title=f"Allocated ({unit})"), y2="zero:Q", color=colour
+        y=alt.Y("low:Q", title=f"Allocated ({unit})"), y2="zero:Q", color=colour
     )
     band = base.mark_rect().encode(y="low:Q", y2="high:Q", color=colour, description="tip:N")
     edge = (
-        vega.Chart()
-        .mark_tick(orient="horizontal", thickness=2, aria=False)
-        .encode(x="left:Q", y="high:Q", color=colour)
+        alt.Chart().mark_tick(orient="horizontal", thickness=2, aria=False).encode(x="left:Q", y="high:Q", color=colour)
     )
     peak = (
-        vega.Chart(vega.Data(values=[top]))
+        alt.Chart(alt.Data(values=[top]))
         .mark_point(color=RED, shape="triangle-down", filled=True, size=70, yOffset=-6, opacity=1)
         .encode(x="left:Q", y="high:Q", description="peak:N")
     )
     return finished(
-        vega.layer(held, band, edge, peak, data=vega.Data(values=values)),
+        alt.layer(held, band, edge, peak, data=alt.Data(values=values)),
         height=220,
         terminal={"title": "Allocated", "unit": "bytes", "values": [row["high_bytes"] for row in rows]},
     )
@@ -61,6 +63,8 @@ def set_against_footprint(rows: Rows) -> Specification:
     A row has `footprint_bytes`, `bytes`, `launches` (with these) and `kernel`. Both axes are logarithmic: a set of no
     bytes is not drawn.
     """
+    import altair as alt
+
     shown = [row for row in rows if row["footprint_bytes"] and row["bytes"]]
     some(shown, "set_against_footprint")
     high = max(max(row["footprint_bytes"], row["bytes"]) for row in shown)
@@ -68,12 +72,12 @@ def set_against_footprint(rows: Rows) -> Specification:
     low = min(min(row["footprint_bytes"], row["bytes"]) for row in shown) / factor
     values = [_set(row, factor) for row in shown]
     ends = [{"one": low / 1.3}, {"one": high / factor * 1.3}]
-    span = vega.Scale(type="log", domain=[low / 1.3, high / factor * 1.3], nice=False)
-    axis = vega.Axis(format=",~g", tickCount=5)
-    x = vega.X("footprint:Q", title=f"Allocated at the launch ({unit}, logarithmic)", scale=span, axis=axis)
-    y = vega.Y("set:Q", title=f"Working set ({unit}, logarithmic)", scale=span, axis=axis)
+    span = alt.Scale(type="log", domain=[low / 1.3, high / factor * 1.3], nice=False)
+    axis = alt.Axis(format=",~g", tickCount=5)
+    x = alt.X("footprint:Q", title=f"Allocated at the launch ({unit}, logarithmic)", scale=span, axis=axis)
+    y = alt.Y("set:Q", title=f"Working set ({unit}, logarithmic)", scale=span, axis=axis)
     points = (
-        vega.Chart()
+        alt.Chart()
         .mark_point(color=BLUE, filled=True, opacity=0.55)
         .encode(
             x=x,
@@ -82,9 +86,9 @@ def set_against_footprint(rows: Rows) -> Specification:
         )
     )
     line = (
-        vega.Chart(vega.Data(values=ends))
+        alt.Chart(alt.Data(values=ends))
         .mark_line(color="#8a919b", strokeDash=[4, 3], aria=False)
-        .encode(x=vega.X("one:Q", scale=span), y=vega.Y("one:Q", scale=span))
+        .encode(x=alt.X("one:Q", scale=span), y=alt.Y("one:Q", scale=span))
     )
     first = sorted(shown, key=lambda row: -row["bytes"])[:12]
     terminal = {
@@ -93,7 +97,7 @@ def set_against_footprint(rows: Rows) -> Specification:
         "labels": [shorten(clean(row["kernel"]), NAME) for row in first],
         "values": [row["bytes"] for row in first],
     }
-    return finished(vega.layer(line, points, data=vega.Data(values=values)), height=300, terminal=terminal)
+    return finished(alt.layer(line, points, data=alt.Data(values=values)), height=300, terminal=terminal)
 
 
 def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
@@ -101,6 +105,8 @@ def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
 
     A row has `position`, `base_bytes` and `bytes` (None behind the end).
     """
+    import altair as alt
+
     some(rows, "two_curves")
     sizes = [size for row in rows for size in (row["base_bytes"], row["bytes"]) if size is not None]
     factor, unit = scale(max(sizes), "bytes")
@@ -108,16 +114,18 @@ def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
     if names["base_bytes"] == names["bytes"]:
         names = {"base_bytes": f"{clean(base)} (base)", "bytes": f"{clean(other)} (compared)"}
     layers = [
-        _line(rows, key, name, dash, factor, vega.Scale(domain=list(names.values()), range=[BLUE, RED]), x, unit)
+        _line(rows, key, name, dash, factor, alt.Scale(domain=list(names.values()), range=[BLUE, RED]), x, unit)
         for (key, name), dash in zip(names.items(), ([1, 0], [5, 3]), strict=True)
     ]
     peaks = [max(row[key] for row in rows if row[key] is not None) for key in names]
     terminal = {"title": "Most allocated", "unit": "bytes", "labels": list(names.values()), "values": peaks}
-    return finished(vega.layer(*layers, data=vega.Data(values=[])), height=200, terminal=terminal)
+    return finished(alt.layer(*layers, data=alt.Data(values=[])), height=200, terminal=terminal)
 
 
 def difference(rows: Rows, *, x: str) -> Specification:
     """By how much the second curve is above the first, below it where it is less; a row as for `two_curves`."""
+    import altair as alt
+
     both = [row for row in rows if row["difference_bytes"] is not None]
     some(both, "difference")
     factor, unit = scale(max(abs(row["difference_bytes"]) for row in both) or 1, "bytes")
@@ -133,12 +141,12 @@ def difference(rows: Rows, *, x: str) -> Specification:
         for row, end in zip(both, ends, strict=True)
     ]
     chart = (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_rect(color=BLUE, opacity=0.6)
         .encode(
-            x=vega.X("left:Q", title=x, scale=vega.Scale(nice=False, zero=False)),
+            x=alt.X("left:Q", title=x, scale=alt.Scale(nice=False, zero=False)),
             x2="right:Q",
-            y=vega.Y("bytes:Q", title=f"Difference ({unit})"),
+            y=alt.Y("bytes:Q", title=f"Difference ({unit})"),
             y2="zero:Q",
             description="tip:N",
         )
@@ -148,18 +156,20 @@ def difference(rows: Rows, *, x: str) -> Specification:
 
 
 def _line(
-    rows: Rows, key: str, name: str, dash: list[int], factor: float, colours: vega.Json, x: str, unit: str
-) -> vega.Chart:
+    rows: Rows, key: str, name: str, dash: list[int], factor: float, colours: "alt.Scale", x: str, unit: str
+) -> "alt.Chart":
+    import altair as alt
+
     values = [
         {"position": row["position"], "of": name, "bytes": row[key] / factor} for row in rows if row[key] is not None
     ]
     return (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_line(interpolate="step-after", strokeWidth=1.4, strokeDash=dash)
         .encode(
-            x=vega.X("position:Q", title=x, scale=vega.Scale(nice=False)),
-            y=vega.Y("bytes:Q", title=f"Allocated ({unit})"),
-            color=vega.Color("of:N", scale=colours, legend=vega.Legend(columns=1, labelLimit=320)),
+            x=alt.X("position:Q", title=x, scale=alt.Scale(nice=False)),
+            y=alt.Y("bytes:Q", title=f"Allocated ({unit})"),
+            color=alt.Color("of:N", scale=colours, legend=alt.Legend(columns=1, labelLimit=320)),
         )
     )
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..text import clean
 from ..units import scale, show
-from . import vega
 from .style import PALETTE, Rows, Specification, added, finished, of_groups, ordinals, some, stacked, tops
 
 __all__ = ["moved_bytes"]
@@ -19,6 +18,7 @@ def moved_bytes(rows: Rows) -> Specification:
 
     A row has `iteration`, `kind`, `cause` (both None where nothing moved) and `bytes`.
     """
+    import altair as alt
 
     some([row for row in rows if row["bytes"]], "moved_bytes")
     order = sorted({row["iteration"] for row in rows})
@@ -46,8 +46,8 @@ def moved_bytes(rows: Rows) -> Specification:
         }
         for at, why in sorted(means, key=lambda key: (key[0], domain.index(key[1])))
     ]
-    span = vega.Scale(domain=[order[0] - 0.5, order[-1] + 0.5], nice=False)
-    x = vega.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order), scale=span)
+    span = alt.Scale(domain=[order[0] - 0.5, order[-1] + 0.5], nice=False)
+    x = alt.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order), scale=span)
     colours = dict(zip(domain, PALETTE, strict=False))
     title = f"Moved ({unit})" + of_groups(group, "mean")
     chart = stacked(values, x, title, "why", colours).encode(x2="right:Q")

@@ -2,7 +2,6 @@
 
 from ..text import clean
 from ..units import scale, show
-from . import vega
 from .style import PALETTE, Rows, Specification, finished, some
 
 __all__ = ["oversubscription"]
@@ -10,6 +9,8 @@ __all__ = ["oversubscription"]
 
 def oversubscription(rows: Rows) -> Specification:
     """Lines of `most_ns` over `oversubscription`; a row has these and `policy`."""
+    import altair as alt
+
     some(rows, "oversubscription")
     factor, unit = scale(max(row["most_ns"] for row in rows), "ns")
     names = list(dict.fromkeys(clean(row["policy"]) for row in rows))
@@ -23,13 +24,13 @@ def oversubscription(rows: Rows) -> Specification:
         for row in rows
     ]
     chart = (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_line(point=True)
         .encode(
-            x=vega.X("factor:Q", title="Footprint over what the device holds", scale=vega.Scale(zero=False)),
-            y=vega.Y("time:Q", title=f"Simulated time ({unit})"),
-            color=vega.Color("policy:N", scale=vega.Scale(domain=names, range=list(PALETTE[: len(names)]))),
-            shape=vega.Shape("policy:N", scale=vega.Scale(domain=names)),
+            x=alt.X("factor:Q", title="Footprint over what the device holds", scale=alt.Scale(zero=False)),
+            y=alt.Y("time:Q", title=f"Simulated time ({unit})"),
+            color=alt.Color("policy:N", scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)]))),
+            shape=alt.Shape("policy:N", scale=alt.Scale(domain=names)),
             description="tip:N",
         )
     )

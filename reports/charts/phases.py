@@ -4,7 +4,6 @@ from typing import Any
 
 from ..text import clean, shorten
 from ..units import scale, show
-from . import vega
 from .style import PALETTE, Rows, Specification, finished, some
 
 __all__ = ["phase_bars"]
@@ -25,6 +24,8 @@ def phase_bars(rows: Rows, *, most: int = 14) -> Specification:
     A row has `name`, `work_ns`, `share` (0 to 1, or None) and for each phase its time, such as `forward_ns`; the
     longest first.
     """
+    import altair as alt
+
     shown = [row for row in rows if row["work_ns"]]
     some(shown, "phase_bars")
     bars = shown if len(shown) <= most else [*shown[: most - 1], _others(shown[most - 1 :])]
@@ -32,22 +33,22 @@ def phase_bars(rows: Rows, *, most: int = 14) -> Specification:
     used = [phase for phase in PHASES if any(row[f"{phase}_ns"] for row in bars)]
     values = [value for at, row in enumerate(bars) for value in _parts(at, row, used, factor)]
     fitting = f"width < {PHONE} ? datum.short : datum.name"
-    base = vega.Chart().transform_calculate(fitting=fitting).encode(y=vega.Y("place:O", axis=None))
-    colour = vega.Color(
+    base = alt.Chart().transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
+    colour = alt.Color(
         "phase:N",
-        scale=vega.Scale(domain=used, range=[PHASES[phase] for phase in used]),
-        legend=vega.Legend(columns=4) if used != ["other"] else None,
+        scale=alt.Scale(domain=used, range=[PHASES[phase] for phase in used]),
+        legend=alt.Legend(columns=4) if used != ["other"] else None,
     )
-    x = vega.X("left:Q", title=f"Time ({unit})", scale=vega.Scale(nice=False))
+    x = alt.X("left:Q", title=f"Time ({unit})", scale=alt.Scale(nice=False))
     bar = base.mark_bar(height=9, yOffset=8).encode(x=x, x2="right:Q", color=colour, description="tip:N")
-    heads = vega.Data(values=[value for value in values if value["first"]])
-    first = vega.Chart(heads).transform_calculate(fitting=fitting).encode(y=vega.Y("place:O", axis=None))
-    name = first.mark_text(align="left", baseline="middle", dy=-7).encode(x=vega.datum(0), text="fitting:N")
+    heads = alt.Data(values=[value for value in values if value["first"]])
+    first = alt.Chart(heads).transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
+    name = first.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text="fitting:N")
     amount = first.mark_text(align="right", baseline="middle", dy=-7).encode(
-        x=vega.datum(max(row["work_ns"] for row in bars) / factor), text="text:N"
+        x=alt.datum(max(row["work_ns"] for row in bars) / factor), text="text:N"
     )
     return finished(
-        vega.layer(bar, name, amount, data=vega.Data(values=values)),
+        alt.layer(bar, name, amount, data=alt.Data(values=values)),
         height={"step": 34},
         terminal={
             "title": "Time",

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..text import clean
 from ..units import scale, show
-from . import vega
 from .style import BLUE, MOST_MARKS, RED, Rows, Specification, finished, of_groups, ordinals, parts, some
 
 __all__ = ["MOST_RANKS", "iteration_boxes", "lateness_matrix"]
@@ -23,6 +22,8 @@ def iteration_boxes(rows: Rows) -> Specification:
     A row has `place`, `label`, `iterations`, `least_ns`, `p25_ns`, `p50_ns`, `p75_ns` and `most_ns`. Of more than 64
     ranks those of the longest medians are drawn.
     """
+    import altair as alt
+
     some(rows, "iteration_boxes")
     chosen = sorted(sorted(rows, key=lambda row: -row["p50_ns"])[:MOST_RANKS], key=lambda row: row["place"])
     factor, unit = scale(max(row["most_ns"] for row in chosen), "ns")
@@ -36,14 +37,14 @@ def iteration_boxes(rows: Rows) -> Specification:
         }
         for row in chosen
     ]
-    y = vega.Y("rank:O", title="Rank" + _of(len(chosen), len(rows)), sort=None)
+    y = alt.Y("rank:O", title="Rank" + _of(len(chosen), len(rows)), sort=None)
     title = f"Time of an iteration ({unit})"
-    base = vega.Chart().encode(y=y)
+    base = alt.Chart().encode(y=y)
     line = base.mark_rule(color=BLUE).encode(x=_x("least", title), x2="most:Q")
     box = base.mark_bar(color=BLUE, height=8, opacity=0.45).encode(x=_x("p25", title), x2="p75:Q", description="tip:N")
     middle = base.mark_tick(color=RED, thickness=2, size=12).encode(x=_x("p50", title))
     return finished(
-        vega.layer(line, box, middle, data=vega.Data(values=values)),
+        alt.layer(line, box, middle, data=alt.Data(values=values)),
         height={"step": 16},
         terminal={
             "title": "Median time of an iteration",
@@ -59,6 +60,8 @@ def lateness_matrix(rows: Rows) -> Specification:
     A row has `place`, `label`, `step`, `late_ns` and `others_ns`. Of more than 64 ranks those of the greatest median
     lateness are drawn; neighbouring steps are put together, and their median drawn, where there are too many.
     """
+    import altair as alt
+
     some(rows, "lateness_matrix")
     by_rank: dict[int, list[Any]] = {}
     for row in rows:
@@ -83,21 +86,21 @@ def lateness_matrix(rows: Rows) -> Specification:
         for label, number, value in fields
     ]
     domain = [0, max(least / factor, *(value["late"] for value in values))]
-    strength = vega.Opacity(
+    strength = alt.Opacity(
         "late:Q",
         title=f"Later than the others ({unit})" + of_groups(group, "median"),
-        scale=vega.Scale(domain=domain, range=[_FAINT, 1]),
-        legend=vega.Legend(orient="top", symbolType="square", symbolFillColor=RED, symbolStrokeWidth=0, tickCount=4),
+        scale=alt.Scale(domain=domain, range=[_FAINT, 1]),
+        legend=alt.Legend(orient="top", symbolType="square", symbolFillColor=RED, symbolStrokeWidth=0, tickCount=4),
     )
     chart = (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_rect(color=RED)
         .encode(
-            x=vega.X(
-                "left:Q", bin="binned", title="Step", axis=ordinals(steps), scale=vega.Scale(zero=False, nice=False)
+            x=alt.X(
+                "left:Q", bin="binned", title="Step", axis=ordinals(steps), scale=alt.Scale(zero=False, nice=False)
             ),
             x2="right:Q",
-            y=vega.Y("rank:O", title="Rank" + _of(len(chosen), len(late)), sort=None),
+            y=alt.Y("rank:O", title="Rank" + _of(len(chosen), len(late)), sort=None),
             opacity=strength,
             description="tip:N",
         )
@@ -120,7 +123,9 @@ def _fields(rows: Sequence[Any], at: dict[int, int]) -> list[tuple[str, int, flo
 
 
 def _x(key: str, title: str) -> Any:
-    return vega.X(f"{key}:Q", title=title, scale=vega.Scale(zero=False))
+    import altair as alt
+
+    return alt.X(f"{key}:Q", title=title, scale=alt.Scale(zero=False))
 
 
 def _of(shown: int, there: int) -> str:

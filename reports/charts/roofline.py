@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import ceil, floor, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..text import clean
 from ..units import show
-from . import vega
 from .style import MOST_MARKS, PALETTE, Rows, Specification, finished, some
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["roofline"]
 
@@ -35,6 +37,8 @@ def roofline(rows: Rows) -> Specification:
     first. A roof rises with the bandwidth up to the peak of an arithmetic; those that are equal are one. The seven
     families with the most time keep a colour. Points without a rate (0 TFLOP/s) are left out.
     """
+    import altair as alt
+
     points = [row for row in rows if row["intensity"] > 0 and row["tflops_per_s"] > 0]
     some(points, "roofline")
     if len(points) > MOST_MARKS // 2:
@@ -43,52 +47,52 @@ def roofline(rows: Rows) -> Specification:
     families = _families(points)
     x_range = _tens([row["intensity"] for row in points] + [_ridge(roof) for roof in roofs])
     y_range = _tens([row["tflops_per_s"] for row in points] + [HEADROOM * peak for peak, _ in roofs])
-    x = vega.X(
+    x = alt.X(
         "intensity:Q",
         title="Intensity (FLOPs a byte of operands, logarithmic)",
-        scale=vega.Scale(type="log", domain=[x_range[0], x_range[-1]], nice=False),
+        scale=alt.Scale(type="log", domain=[x_range[0], x_range[-1]], nice=False),
         axis=_axis(x_range),
     )
-    y = vega.Y(
+    y = alt.Y(
         "rate:Q",
         title="Achieved (TFLOP/s, logarithmic)",
-        scale=vega.Scale(type="log", domain=[y_range[0], y_range[-1]], nice=False),
+        scale=alt.Scale(type="log", domain=[y_range[0], y_range[-1]], nice=False),
         axis=_axis(y_range),
     )
     colours = dict(zip(families, PALETTE, strict=False))
     line = (
-        vega.Chart(vega.Data(values=_lines(roofs, x_range, y_range)))
+        alt.Chart(alt.Data(values=_lines(roofs, x_range, y_range)))
         .mark_line(color=PALETTE[-1], strokeWidth=1.5, aria=False)
         .encode(x=x, y=y, detail="roof:N")
     )
     peak = (
-        vega.Chart(vega.Data(values=_peaks(roofs, x_range, y_range)))
+        alt.Chart(alt.Data(values=_peaks(roofs, x_range, y_range)))
         .mark_text(align="right", baseline="bottom", dy=-3, fontSize=10, aria=False)
         .encode(x=x, y=y, text="text:N")
     )
     slope = (
-        vega.Chart(vega.Data(values=_slopes(roofs, x_range, y_range)))
+        alt.Chart(alt.Data(values=_slopes(roofs, x_range, y_range)))
         .mark_text(align="left", baseline="top", dx=12, dy=4, fontSize=10, aria=False)
         .encode(x=x, y=y, text="text:N")
     )
     point = (
-        vega.Chart()
+        alt.Chart()
         .mark_point(filled=True, opacity=0.75, stroke="white", strokeWidth=0.5)
         .encode(
             x=x,
             y=y,
-            size=vega.X("share:Q", legend=None, scale=vega.Scale(range=[24, 700], domain=[0, 1])),
-            color=vega.Color(
+            size=alt.Size("share:Q", legend=None, scale=alt.Scale(range=[24, 700], domain=[0, 1])),
+            color=alt.Color(
                 "family:N",
-                legend=vega.Legend(columns=2, labelLimit=140),
-                scale=vega.Scale(domain=list(colours), range=list(colours.values())),
+                legend=alt.Legend(columns=2, labelLimit=140),
+                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
             ),
             description="tip:N",
         )
     )
     layers = [line, peak, slope, point] if roofs else [point]
     return finished(
-        vega.layer(*layers, data=vega.Data(values=[_point(row, colours) for row in points])),
+        alt.layer(*layers, data=alt.Data(values=[_point(row, colours) for row in points])),
         height=HEIGHT,
         terminal=_by_kind(points),
     )
@@ -124,13 +128,17 @@ def _tens(values: Sequence[float]) -> list[float]:
     return [10.0**power for power in range(low, max(high, low + 1) + 1)]
 
 
-def _axis(tens: Sequence[float]) -> vega.Json:
-    return vega.Axis(format="~g", values=list(tens[:: max(1, -(-len(tens) // 8))]), grid=True)
+def _axis(tens: Sequence[float]) -> "alt.Axis":
+    import altair as alt
+
+    return alt.Axis(format="~g", values=list(tens[:: max(1, -(-len(tens) // 8))]), grid=True)
 
 
-def _lines(roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]) -> list[vega.Json]:
+def _lines(
+    roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]
+) -> list[dict[str, Any]]:
     """Three points of each roof: where it enters the drawing, its ridge, and the right edge."""
-    found: list[vega.Json] = []
+    found: list[dict[str, Any]] = []
     for number, (peak, bandwidth) in enumerate(roofs):
         corners = [_enters(bandwidth, x_range, y_range), (_ridge((peak, bandwidth)), peak), (x_range[-1], peak)]
         found += [{"roof": number, "intensity": at, "rate": rate} for at, rate in corners]
@@ -142,7 +150,9 @@ def _enters(bandwidth: float, x_range: Sequence[float], y_range: Sequence[float]
     return at, at * bandwidth / 1000
 
 
-def _peaks(roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]) -> list[vega.Json]:
+def _peaks(
+    roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]
+) -> list[dict[str, Any]]:
     """What each roof is called, at its right end: above it, or below where another is close above."""
     peaks = sorted({peak for peak, _ in roofs})
     line = (y_range[-1] / y_range[0]) ** (LINE / HEIGHT)
@@ -157,14 +167,16 @@ def _peaks(roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_rang
     ]
 
 
-def _slopes(roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]) -> list[vega.Json]:
+def _slopes(
+    roofs: Mapping[Roof, Sequence[str]], x_range: Sequence[float], y_range: Sequence[float]
+) -> list[dict[str, Any]]:
     entries = {bandwidth: _enters(bandwidth, x_range, y_range) for _, bandwidth in roofs}
     return [
         {"intensity": at, "rate": rate, "text": f"{bandwidth:,.4g} GB/s"} for bandwidth, (at, rate) in entries.items()
     ]
 
 
-def _point(row: Mapping[str, Any], colours: Mapping[str, str]) -> vega.Json:
+def _point(row: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str, Any]:
     family = row["family"] if row["family"] in colours else REST
     roof = f", {show(row['roof_share'], 'share')} of the roof" if row["roof_share"] is not None else ""
     what = f"{clean(row['kind'])} ({row['arithmetic'] or 'type not recorded'})"
@@ -179,7 +191,7 @@ def _point(row: Mapping[str, Any], colours: Mapping[str, str]) -> vega.Json:
     }
 
 
-def _by_kind(points: Rows) -> vega.Json:
+def _by_kind(points: Rows) -> dict[str, Any]:
     """For a terminal: the time of the kinds that are drawn."""
     times: dict[str, int] = defaultdict(int)
     for row in points:

@@ -1,7 +1,6 @@
 """Charts of how streams are used."""
 
 from ..units import scale, show
-from . import vega
 from .style import STATES, Rows, Specification, added, finished, some
 
 __all__ = ["busy_streams"]
@@ -15,6 +14,8 @@ def busy_streams(rows: Rows) -> Specification:
 
     A row has `streams` and `time_ns`; those of several devices are added up.
     """
+    import altair as alt
+
     some(rows, "busy_streams")
     sums = added((min(int(row["streams"]), MOST), None, row["time_ns"]) for row in rows)
     times = {at: sums.get((at, None), 0) for at in range(max(at for at, _ in sums) + 1)}
@@ -31,17 +32,15 @@ def busy_streams(rows: Rows) -> Specification:
         for at, time in times.items()
     ]
     order = [value["streams"] for value in values]
-    base = vega.Chart(vega.Data(values=values)).encode(
-        x=vega.X(
-            "streams:O", title="Streams busy at once", scale=vega.Scale(domain=order), axis=vega.Axis(labelAngle=0)
-        ),
-        y=vega.Y("time:Q", title=f"Time ({unit})"),
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("streams:O", title="Streams busy at once", scale=alt.Scale(domain=order), axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("time:Q", title=f"Time ({unit})"),
     )
-    colours = vega.Scale(domain=["busy", "idle"], range=[STATES["compute"], STATES["idle"]])
-    bar = base.mark_bar().encode(color=vega.Color("state:N", scale=colours, legend=None), description="tip:N")
+    colours = alt.Scale(domain=["busy", "idle"], range=[STATES["compute"], STATES["idle"]])
+    bar = base.mark_bar().encode(color=alt.Color("state:N", scale=colours, legend=None), description="tip:N")
     share = base.mark_text(dy=-7).encode(text="text:N")
     terminal = {"title": "Time by streams busy at once", "labels": order, "values": list(times.values())}
-    return finished(vega.layer(bar, share, data=vega.Data(values=values)), height=200, terminal=terminal)
+    return finished(alt.layer(bar, share, data=alt.Data(values=values)), height=200, terminal=terminal)
 
 
 def _label(streams: int) -> str:

@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..text import clean, shorten
 from ..units import scale
-from . import vega
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "BLUE",
@@ -49,17 +51,19 @@ BLUE, RED = PALETTE[0], PALETTE[4]
 _NAME, _SHORT_NAME, _PHONE = 90, 30, 500  # letters of a name above its bar, those on a phone, and what is a phone
 
 
-def stacked(values: Rows, x: vega.Json, title: str, by: str, colours: Mapping[str, str]) -> vega.Chart:
+def stacked(values: Rows, x: "alt.X", title: str, by: str, colours: Mapping[str, str]) -> "alt.Chart":
     """Bars of `time`, stacked by that field in the order of `rank`."""
-    scale_ = vega.Scale(domain=list(colours), range=list(colours.values()))
+    import altair as alt
+
+    scale_ = alt.Scale(domain=list(colours), range=list(colours.values()))
     return (
-        vega.Chart(vega.Data(values=values))
+        alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
             x=x,
-            y=vega.Y("time:Q", title=title),
-            color=vega.Color(f"{by}:N", scale=scale_),
-            order=vega.Order("rank:Q"),
+            y=alt.Y("time:Q", title=title),
+            color=alt.Color(f"{by}:N", scale=scale_),
+            order=alt.Order("rank:Q"),
             description="tip:N",
         )
     )
@@ -67,6 +71,8 @@ def stacked(values: Rows, x: vega.Json, title: str, by: str, colours: Mapping[st
 
 def named_bars(bars: list[tuple[str, float, str]]) -> Specification:
     """Horizontal bars with the name above each: long names need no margin, and fit a phone."""
+    import altair as alt
+
     factor, unit = scale(max(total for _, total, _ in bars), "ns")
     values = [
         {
@@ -80,15 +86,15 @@ def named_bars(bars: list[tuple[str, float, str]]) -> Specification:
         for at, (name, total, text) in enumerate(bars)
     ]
     fitting = f"width < {_PHONE} ? datum.short : datum.name"
-    base = vega.Chart().transform_calculate(fitting=fitting).encode(y=vega.Y("place:O", axis=None))
-    x = vega.X("time:Q", title=f"Time ({unit})", scale=vega.Scale(nice=False))
+    base = alt.Chart().transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
+    x = alt.X("time:Q", title=f"Time ({unit})", scale=alt.Scale(nice=False))
     bar = base.mark_bar(color=BLUE, height=9, yOffset=8).encode(x=x, description="tip:N")
-    name = base.mark_text(align="left", baseline="middle", dy=-7).encode(x=vega.datum(0), text="fitting:N")
+    name = base.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text="fitting:N")
     amount = base.mark_text(align="right", baseline="middle", dy=-7).encode(
-        x=vega.datum(values[0]["time"]), text="text:N"
+        x=alt.datum(values[0]["time"]), text="text:N"
     )
     return finished(
-        vega.layer(bar, name, amount, data=vega.Data(values=values)),
+        alt.layer(bar, name, amount, data=alt.Data(values=values)),
         height={"step": 34},
         terminal={
             "title": "Time",
@@ -98,9 +104,10 @@ def named_bars(bars: list[tuple[str, float, str]]) -> Specification:
     )
 
 
-def finished(chart: vega.Chart | vega.Layers, *, height: Any, terminal: Mapping[str, Any]) -> Specification:
+def finished(chart: Any, *, height: Any, terminal: Mapping[str, Any]) -> Specification:
     """The chart as a plain specification, checked for size."""
-    specification = chart.specification(width=640, height=height)
+    specification: Specification = chart.properties(width=640, height=height).to_dict()
+    specification.pop("config", None)  # Altair's defaults; the page brings its own look
     marks = len(specification["data"]["values"])
     if marks > MOST_MARKS:
         raise ValueError(f"a chart of {marks} marks; the most is {MOST_MARKS}")
@@ -136,8 +143,10 @@ def of_groups(group: int, what: str) -> str:
     return f", {what} of {group} each" if group > 1 else ""
 
 
-def ordinals(numbers: Sequence[int]) -> vega.Json:
+def ordinals(numbers: Sequence[int]) -> "alt.Axis":
     """An axis with a tick at whole numbers only, at most a dozen."""
+    import altair as alt
+
     first, last = min(numbers), max(numbers)
     step = max(1, -(-(last - first) // 12))
-    return vega.Axis(format="d", values=list(range(first, last + 1, step)), labelOverlap=True)
+    return alt.Axis(format="d", values=list(range(first, last + 1, step)), labelOverlap=True)

@@ -1,19 +1,17 @@
-"""What to do about each range of managed memory, how memory is used, and what a second run changed."""
+"""What to do about each range of managed memory, with what each advice rests on."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from ...mining.finding import Finding
 from ...store.trace import Trace
-from ..charts.matrix import matrix
 from ..charts.style import named_bars
-from ..known import known
-from ..report import Block, Chart, Column, Section, Table, Text, Unit
-from ..shown import Ask, section_of, table
+from ..known import known_table
+from ..report import Block, Chart, Column, Section, Text
+from ..shown import Ask, section_of
 from ..units import show
 
-__all__ = ["advice", "effect", "hot", "use"]
+__all__ = ["advice"]
 
 MOST_BARS, TOLD = 12, 5
 ADVICE = (
@@ -44,44 +42,6 @@ EVIDENCE = (
     Column("bytes", "Bytes", "bytes"),
     Column("time_ns", "Time, added up", "ns"),
 )
-USE = (
-    Column("process", "Process", "id"),
-    Column("name", "What"),
-    Column("bytes", "Size", "bytes"),
-    Column("class", "Use"),
-    Column("role", "Pin or evict"),
-    Column("accesses", "Accesses", "count"),
-    Column("persistence", "Windows used", "share"),
-    Column("span", "First to last use", "share"),
-    Column("density", "Accesses a byte", "ratio"),
-    Column("coverage", "Touched", "share"),
-    Column("evidence", "Evidence"),
-)
-HOT = (
-    Column("process", "Process", "id"),
-    Column("clock", "Clock"),
-    Column("band", "Band", "id"),
-    Column("first_window", "From window", "id"),
-    Column("last_window", "To window", "id"),
-    Column("blocks", "Blocks", "count"),
-    Column("accesses", "Accesses", "count"),
-)
-EFFECT = (
-    Column("metric", "Measure"),
-    Column("before", "Before", "ns"),
-    Column("after", "After", "ns"),
-    Column("delta", "Difference", "ns"),
-    Column("share", "Of before", "share"),
-    Column("verdict", "Verdict"),
-    Column("before_values", "Values before", "count"),
-    Column("before_low", "10 %", "ns"),
-    Column("before_high", "90 %", "ns"),
-    Column("after_values", "Values after", "count"),
-    Column("after_low", "10 %", "ns"),
-    Column("after_high", "90 %", "ns"),
-)
-
-UNITS: tuple[tuple[Unit, str], ...] = (("ns", "Times"), ("bytes", "Bytes"), ("count", "Counts"))
 
 
 def advice(trace: Trace, ask: Ask) -> Section:
@@ -104,10 +64,8 @@ def _advice(found: Finding, evidence: Finding) -> tuple[Block, ...]:
         shows = "The most that each action could save, and the interval; estimates, which overlap."
         told.append(Chart("What each action could save", named_bars(bars), shows, found.sql))
     told += [_told(row) for row in found.rows.head(TOLD).to_dicts() if row["cuda"]]
-    told.append(
-        table("Advice on each range, estimated; the most that could be saved first", known(ADVICE, found), found)
-    )
-    return (*told, table("What it rests on", known(EVIDENCE, evidence), evidence))
+    told.append(known_table("Advice on each range, estimated; the most that could be saved first", ADVICE, found))
+    return (*told, known_table("What it rests on", EVIDENCE, evidence))
 
 
 def _told(row: Mapping[str, Any]) -> Text:
@@ -126,53 +84,3 @@ def _told(row: Mapping[str, Any]) -> Text:
 
 def _interval(least: int | None, most: int) -> str:
     return f"{show(least or 0, 'ns')} to {show(most, 'ns')}"
-
-
-def use(trace: Trace, ask: Ask) -> Section:
-    """The section on classes of use."""
-    caption = "Use of each object and tensor, the most accesses first"
-    return section_of("uvm_use", "How memory is used", ask, "uvm_use", lambda f: (table(caption, known(USE, f), f),))
-
-
-def hot(trace: Trace, ask: Ask) -> Section:
-    """The section on blocks over time."""
-    return section_of("hotness", "Hotness by 2 MiB and window", ask, "hotness", _hot)
-
-
-def _hot(found: Finding) -> tuple[Block, ...]:
-    parts = found.rows.partition_by("process", "clock", maintain_order=True)[:4]
-    charts: list[Block] = []
-    for part in parts:
-        clock = part["clock"][0]
-        rows = part.drop_nulls("band").to_dicts()
-        if not rows:
-            continue
-        cells = [
-            {
-                "label": f"{row['band']}: 0x{row['first_address']:x}",
-                "left": row["first_window"],
-                "right": row["last_window"] + 1,
-                "amount": row["accesses"],
-                "tip": f"from 0x{row['first_address']:x} to 0x{row['last_address']:x}, windows "
-                f"{row['first_window']} to {row['last_window']}: {show(row['accesses'], 'count')} accesses",
-            }
-            for row in rows
-        ]
-        specification = matrix(cells, x=f"Window of the clock of {clock}", y="Blocks", what="Accesses", step=1)
-        title = f"Accesses by block and window of the clock of {clock}"
-        shows = "Blocks of 2 MiB from top to bottom, windows from left to right; the darker, the more accesses."
-        charts.append(Chart(title, specification, shows, found.sql))
-    listed = table("Accesses by band of blocks and bin of windows", HOT, found)
-    return (*charts, replace(listed, limit=10))
-
-
-def effect(found: Finding) -> Section:
-    """The section on a run before and one after, from the finding of the comparison."""
-    tables: list[Block] = []
-    for unit, caption in UNITS:
-        rows = found.rows.filter(found.rows["unit"] == unit)
-        sql = f"select * from (\n{found.sql}\n) where unit = '{unit}'"
-        columns = tuple(Column(c.key, c.title, unit) if c.unit == "ns" else c for c in EFFECT)
-        part = Finding(found.name, found.sentence, rows, sql)
-        tables.append(Table(f"{caption} before and after", known(columns, part), rows.to_dicts(), sql))
-    return Section("uvm_effect", "Before and after", found.sentence, tuple(tables), found.notes)

@@ -6,9 +6,9 @@ from typing import Any
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.matrix import matrix
-from ..known import known
+from ..known import known_table
 from ..report import Block, Chart, Column, Section
-from ..shown import Ask, section_of, table
+from ..shown import Ask, section_of
 from ..units import scale, show
 
 __all__ = ["faults", "places"]
@@ -31,7 +31,7 @@ def faults(trace: Trace, ask: Ask) -> Section:
     )
     caption = "Faults by processor and access"
     return section_of(
-        "uvm_faults", "Page faults", ask, "uvm_faults", lambda found: (table(caption, known(columns, found), found),)
+        "uvm_faults", "Page faults", ask, "uvm_faults", lambda found: (known_table(caption, columns, found),)
     )
 
 
@@ -53,7 +53,7 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
     )
     rows = found.rows.to_dicts()
     charts = [_chart(rows, found.sql, *kind) for kind in KINDS if any(sum(r[k] or 0 for k in kind[1]) for r in rows)]
-    listed = table("Faults and moves by band of addresses and of time", known(columns, found), found)
+    listed = known_table("Faults and moves by band of addresses and of time", columns, found)
     return (*charts, replace(listed, limit=10))
 
 

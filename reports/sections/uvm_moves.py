@@ -5,9 +5,9 @@ from dataclasses import replace
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.migrations import moved_bytes
-from ..known import known
+from ..known import known_table
 from ..report import Block, Chart, Column, Section, Text
-from ..shown import Ask, pictures, section_of, table
+from ..shown import Ask, pictures, section_of
 
 __all__ = ["contention", "iterations", "moves", "round_trips"]
 
@@ -68,8 +68,8 @@ def moves(trace: Trace, ask: Ask) -> Section:
 
 
 def _moves(found: Finding, links: Finding) -> tuple[Block, ...]:
-    told = (table("Moves by direction and cause", known(MOVES, found), found), Text(links.sentence))
-    return (*told, table("Throughput by direction", known(LINKS, links), links)) if len(links.rows) else told
+    told = (known_table("Moves by direction and cause", MOVES, found), Text(links.sentence))
+    return (*told, known_table("Throughput by direction", LINKS, links)) if len(links.rows) else told
 
 
 def iterations(trace: Trace, ask: Ask) -> Section:
@@ -86,7 +86,7 @@ def _iterations(found: Finding) -> tuple[Block, ...]:
     if len(moving):
         part = Finding(found.name, found.sentence, moving, found.sql)
         drawn = pictures(part, "Bytes moved in each iteration", moved_bytes, shows)
-    return (*drawn, replace(table("Moves of each iteration", known(STEPS, found), found), limit=10))
+    return (*drawn, replace(known_table("Moves of each iteration", STEPS, found), limit=10))
 
 
 def round_trips(trace: Trace, ask: Ask) -> Section:
@@ -97,7 +97,7 @@ def round_trips(trace: Trace, ask: Ask) -> Section:
         "Back and forth",
         ask,
         "uvm_round_trips",
-        lambda found: (table(caption, known(TRIPS, found), found),),
+        lambda found: (known_table(caption, TRIPS, found),),
     )
 
 
@@ -106,5 +106,5 @@ def contention(trace: Trace, ask: Ask) -> Section:
     caption = "Thrashing, throttling and remote maps by range"
     heading = "Thrashing, throttling, remote maps"
     return section_of(
-        "uvm_contention", heading, ask, "uvm_contention", lambda found: (table(caption, known(ACTS, found), found),)
+        "uvm_contention", heading, ask, "uvm_contention", lambda found: (known_table(caption, ACTS, found),)
     )

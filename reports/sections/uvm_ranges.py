@@ -3,9 +3,9 @@
 from ...mining.finding import Finding
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..known import known
+from ..known import known_table
 from ..report import Block, Column, Section, Text
-from ..shown import Ask, section_of, table
+from ..shown import Ask, section_of
 
 __all__ = ["section"]
 
@@ -34,11 +34,9 @@ def section(trace: Trace, ask: Ask) -> Section:
 
 
 def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
-    told: list[Block] = [
-        table("By allocation or range of addresses, what costs most first", known(COLUMNS, found), found)
-    ]
+    told: list[Block] = [known_table("By allocation or range of addresses, what costs most first", COLUMNS, found)]
     try:
         tensors = ask("uvm_tensors")
     except NotCollected as missing:
         return (*told, Text(f"Not collected: {missing.message}. To see them, {missing.hint}."))
-    return (*told, Text(tensors.sentence), table("By tensor", known(COLUMNS, tensors), tensors))
+    return (*told, Text(tensors.sentence), known_table("By tensor", COLUMNS, tensors))

@@ -3,9 +3,9 @@
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.oversubscription import oversubscription
-from ..known import known
+from ..known import known_table
 from ..report import Block, Column, Section
-from ..shown import Ask, pictures, section_of, table
+from ..shown import Ask, pictures, section_of
 
 __all__ = ["section"]
 
@@ -32,4 +32,4 @@ def section(trace: Trace, ask: Ask) -> Section:
 def _blocks(found: Finding) -> tuple[Block, ...]:
     shows = "Simulated time of faults and moves by oversubscription, no prefetch hidden; a line for each policy."
     charts = pictures(found, "Simulated time of faults and moves", oversubscription, shows)
-    return (*charts, table("Simulated: moves by oversubscription and policy", known(COLUMNS, found), found))
+    return (*charts, known_table("Simulated: moves by oversubscription and policy", COLUMNS, found))

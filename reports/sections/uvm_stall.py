@@ -3,9 +3,9 @@
 from ...mining.finding import Finding
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..known import known
+from ..known import known_table
 from ..report import Block, Column, Section, Text
-from ..shown import Ask, section_of, table
+from ..shown import Ask, section_of
 
 __all__ = ["section"]
 
@@ -45,7 +45,7 @@ def section(trace: Trace, ask: Ask) -> Section:
 
 
 def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
-    told: list[Block] = [table("Stall by device: unions, each moment once", known(DEVICES, found), found)]
+    told: list[Block] = [known_table("Stall by device: unions, each moment once", DEVICES, found)]
     for name, caption in (("uvm_kernels", "By kernel, the longest stall first"), ("uvm_operators", "By operator")):
         try:
             part = ask(name)
@@ -53,5 +53,5 @@ def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
             told.append(Text(f"Not collected: {missing.message}."))
             continue
         told.append(Text(" ".join([part.sentence, *part.notes])))
-        told += [table(caption, known(WORK, part), part)] * bool(len(part.rows))
+        told += [known_table(caption, WORK, part)] * bool(len(part.rows))
     return tuple(told)

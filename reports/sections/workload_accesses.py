@@ -109,16 +109,20 @@ def _stack(ask: Ask) -> tuple[Block, ...]:
 
 def _heat(ask: Ask) -> Block:
     found = ask("hotness_windows")
-    rows = [_cell(row) for row in found.rows.iter_rows(named=True)]
+    several = found.rows["process"].drop_nulls().n_unique() > 1
+    rows = [_cell(row, several) for row in found.rows.iter_rows(named=True)]
     shows = f"Accesses to each object over the recording, the hottest first. {' '.join((found.sentence, *found.notes))}"
     picture = matrix(rows, x="Window, or launch where there are no windows", y="Address", what="Accesses")
     return Chart("Accesses by object and window", picture, shows, found.sql)
 
 
-def _cell(row: dict[str, Any]) -> dict[str, Any]:
+def _cell(row: dict[str, Any], several: bool) -> dict[str, Any]:
+    """A cell of the picture; `several` processes may have objects at one address."""
     label = "all others" if row["rank"] is None else "no object" if row["object"] is None else f"{row['object']:#x}"
     if row["object_id"] is not None:
         label += f" ({row['object_id']})"
+    if several and row["rank"] is not None:
+        label += f", process {row['process']}"
     return {
         "label": label,
         "left": row["first_step"],

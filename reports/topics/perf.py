@@ -3,10 +3,10 @@
 from functools import cache
 
 from ...mining.analyses.idle import CAUSES
+from ...mining.sequence import OPERATIONS
 from ...mining.words import count
 from ...store.trace import Trace
-from ..health import health_lines
-from ..identity import identity
+from ..identity import report_on
 from ..report import Report, Section
 from ..sections import (
     breakdown,
@@ -57,9 +57,6 @@ SECTIONS = (
     setup,
 )
 """What the report shows, in this order."""
-
-WORK = ("kernel", "copy", "fill")
-"""Tables of what runs on a device."""
 
 WORTH_SAYING = 0.02
 """A device idle for less than this share of its span is busy: why it waits is no headline."""
@@ -125,7 +122,7 @@ def build(trace: Trace, ask: Ask) -> Report:
 
 def _has_work(trace: Trace) -> bool:
     """Whether there is device work whose times are to be trusted."""
-    there = [f"select flaw from {name}" for name in WORK if trace.has(name)]
+    there = [f"select flaw from {name}" for name in OPERATIONS if trace.has(name)]
     return (
         bool(there)
         and trace.sql(f"select flaw from ({' union all '.join(there)}) where flaw is null limit 1").height > 0
@@ -133,16 +130,7 @@ def _has_work(trace: Trace) -> bool:
 
 
 def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report:
-    return Report(
-        topic="perf",
-        title=f"Performance of {trace.source.rsplit('/', 1)[-1]}",
-        verdict=verdict,
-        trace_id=trace.id,
-        identity=identity(trace),
-        health=health_lines(trace),
-        sections=sections,
-        glossary=GLOSSARY,
-    )
+    return report_on(trace, "perf", "Performance", verdict, sections, GLOSSARY)
 
 
 def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
@@ -160,7 +148,7 @@ def _verdict(sections: tuple[Section, ...], ask: Ask) -> str:
 
 def _without_work(trace: Trace) -> str:
     """What there is to say of a trace that holds no kernel, copy or fill, or none with times to be trusted."""
-    work = any(trace.has(name) for name in WORK)
+    work = any(trace.has(name) for name in OPERATIONS)
     what = "no kernel, copy or fill" if not work else "no device work with times to be trusted"
     text = f"There is {what} in this trace: nothing to report about a device."
     if any(note.kind == "truncated" for note in trace.notes):

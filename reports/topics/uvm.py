@@ -2,13 +2,13 @@
 
 from functools import cache
 
-from ...mining.managed_sql import FAULTS_HINT, KINDS
+from ...mining.managed_sums import FAULTS_HINT, KINDS
+from ...mining.sequence import OPERATIONS
 from ...mining.words import count
 from ...store.trace import Trace
-from ..health import health_lines
-from ..identity import identity
+from ..identity import report_on
 from ..report import Report, Section
-from ..sections import timeline, uvm_advice, uvm_faults, uvm_moves, uvm_ranges, uvm_simulation, uvm_stall
+from ..sections import timeline, uvm_advice, uvm_faults, uvm_moves, uvm_ranges, uvm_simulation, uvm_stall, uvm_use
 from ..shown import Ask
 
 MEASURED = (
@@ -20,15 +20,12 @@ MEASURED = (
     uvm_moves.iterations,
     uvm_moves.round_trips,
     uvm_moves.contention,
-    uvm_advice.use,
-    uvm_advice.hot,
+    uvm_use.use,
+    uvm_use.hot,
 )
 """What the report shows of what was measured, in this order."""
 GUESSED = (uvm_simulation.section,)
 """What it shows of what was simulated: after all that was measured, and in sections of its own."""
-
-WORK = ("kernel", "copy", "fill")
-"""Tables of what runs on a device."""
 
 GLOSSARY = {
     "managed memory": "Of cudaMallocManaged or hipMallocManaged: the driver moves its pages to who touches them.",
@@ -59,9 +56,9 @@ def build(trace: Trace, ask: Ask) -> Report:
     parts = tuple(part(trace, ask) for part in (uvm_advice.advice, *MEASURED, *GUESSED))
     if not any(section.blocks for section in parts):
         return _report(trace, NOTHING, ())
-    work = (timeline.section(trace, ask),) if any(trace.has(name) for name in WORK) else ()
+    work = (timeline.section(trace, ask),) if any(trace.has(name) for name in OPERATIONS) else ()
     shown = (part for part in parts if not _is_lost(part))
-    return _report(trace, _verdict(parts), (*shown, *work, missing(parts)))
+    return _report(trace, _verdict(parts), (*shown, *work, _missing(parts)))
 
 
 def _verdict(parts: tuple[Section, ...]) -> str:
@@ -76,7 +73,7 @@ def _is_lost(part: Section) -> bool:
     return part.sentence.startswith("Not collected")
 
 
-def missing(parts: tuple[Section, ...]) -> Section:
+def _missing(parts: tuple[Section, ...]) -> Section:
     """The section on what was not collected and how to record it: one remark for what is lost for the same reason."""
     lost: dict[str, list[str]] = {}
     for part in filter(_is_lost, parts):
@@ -92,13 +89,4 @@ def missing(parts: tuple[Section, ...]) -> Section:
 
 
 def _report(trace: Trace, verdict: str, sections: tuple[Section, ...]) -> Report:
-    return Report(
-        topic="uvm",
-        title=f"Managed memory of {trace.source.rsplit('/', 1)[-1]}",
-        verdict=verdict,
-        trace_id=trace.id,
-        identity=identity(trace),
-        health=health_lines(trace),
-        sections=sections,
-        glossary=GLOSSARY,
-    )
+    return report_on(trace, "uvm", "Managed memory", verdict, sections, GLOSSARY)

@@ -6,8 +6,7 @@ from functools import cache
 from ...mining.attributed import UNATTRIBUTED
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..health import health_lines
-from ..identity import identity
+from ..identity import report_on
 from ..report import Report, Section
 from ..sections import (
     memory_bound,
@@ -84,16 +83,7 @@ def build(trace: Trace, ask: Ask) -> Report:
     """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
     ask = cache(ask)
     sections = tuple(part(trace, ask) for part in SECTIONS if _is_shown(part, ask))
-    return Report(
-        topic="workload",
-        title=f"Workload of {trace.source.rsplit('/', 1)[-1]}",
-        verdict=_verdict(sections),
-        trace_id=trace.id,
-        identity=identity(trace),
-        health=health_lines(trace),
-        sections=sections,
-        glossary=GLOSSARY,
-    )
+    return report_on(trace, "workload", "Workload", _verdict(sections), sections, GLOSSARY)
 
 
 def _is_shown(part: Part, ask: Ask) -> bool:

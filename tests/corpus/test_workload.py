@@ -28,6 +28,13 @@ SEVERAL = (
 )
 
 
+LIVES = """
+select count(*), sum(bytes)::bigint, (sum(bytes) filter (at_peak = 1))::bigint
+from memory_life
+where granularity = (select max(granularity) from memory_life)
+"""
+
+
 def _events(corpus: Path, name: str) -> list[dict[str, Any]]:
     return json.loads(gzip.decompress((corpus / name).read_bytes()))["traceEvents"]
 
@@ -105,15 +112,19 @@ def test_parts_add_up_to_all_device_work(corpus: Path, tmp_path: Path, name: str
     trace, archive = _trace(corpus, name, tmp_path)
     tables = [table for table in ("kernel", "copy", "fill") if trace.has(table)]
     whole = sum(trace.sql(f"select sum(duration_ns) from {table}").item() for table in tables)
-    launches = trace.sql("select count(*) from kernel").item()
-    mined = mine(trace, archive, "attribution")
+    counts = {table: trace.sql(f"select count(*) from {table}").item() for table in tables}
+    mined = mine(trace, archive, "attribution", "memory_use")
     assert mined.sql("select sum(work_ns) from attribution").item() == whole
     for analysis in ("by_operator", "by_phase", "by_module", "by_module_kind", "by_family"):
         try:
             rows = find(trace, archive, analysis).rows
         except NotCollected:
             continue
-        assert (rows["work_ns"].sum(), rows["launches"].sum()) == (whole, launches), analysis
+        assert rows["work_ns"].sum() == whole, analysis
+        for table, column in (("kernel", "launches"), ("copy", "copies"), ("fill", "fills")):
+            assert rows[column].sum() == counts.get(table, 0), analysis
+        if analysis != "by_family" and mined.has("memory_life"):
+            assert rows.select("allocations", "allocated_bytes", "peak_bytes").sum().row(0) == mined.sql(LIVES).row(0)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from tests.building import build
-from tracelode.mining.columns import MISSING, numbers, words
+from tracelode.mining.columns import MISSING, chosen, joined, numbers, words
 from tracelode.store import ArchiveError
 
 
@@ -55,6 +56,14 @@ def test_a_table_without_rows_gives_empty_columns(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(file).slice(0, 0), file)
     assert numbers(file, ("end_ns",))["end_ns"].tolist() == []
     assert words(file, "name").code.tolist() == []
+
+
+def test_rows_are_chosen_and_those_of_several_tables_joined() -> None:
+    rows = {"a": np.array([1, 2, 3]), "b": np.array([4, 5, 6])}
+    first, last = chosen(rows, np.array([True, False, True])), chosen(rows, slice(1, 2))
+    found = {name: column.tolist() for name, column in joined([first, last]).items()}
+    assert found == {"a": [1, 3, 2], "b": [4, 6, 5]}
+    assert joined([rows]) is rows
 
 
 def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from tracelode.mining.device_peaks import PACKAGED, TYPES, VARIABLE, peaks_of, r
 from tracelode.store import Error
 
 ROWS = read_peaks(str(PACKAGED))
+DOCS = Path(__file__).parents[2] / "docs" / "flops.md"
 
 
 def test_each_packaged_row_is_sourced_and_of_a_plausible_size() -> None:
@@ -52,8 +53,29 @@ def test_memory_tells_devices_of_one_name_apart() -> None:
     assert large.of("bf16") == 312e12
 
 
+def test_a_smaller_device_of_the_same_name_has_not_its_peaks() -> None:
+    # GeForce RTX 3060 is sold with 12 GB at 360 GB/s and with 8 GB at 240 GB/s
+    large = peaks_of("NVIDIA GeForce RTX 3060", 12_622_823_424)
+    assert large is not None
+    assert large.bandwidth == 360e9
+    assert peaks_of("NVIDIA GeForce RTX 3060", 8_585_740_288) is None
+    assert peaks_of("NVIDIA GeForce RTX 3060") is None
+
+
+def test_the_page_lists_the_packaged_rows_and_no_others() -> None:
+    told = [
+        f"| {row.product} | {row.vector['fp32'] / 1e12:g} | "
+        f"{', '.join(f'{type} {rate / 1e12:g}' for type, rate in row.tensor.items()) or '–'} | "
+        f"{'–' if row.bandwidth is None else f'{row.bandwidth / 1e9:g}'} | {row.source} |"
+        for row in ROWS
+    ]
+    page = DOCS.read_text().partition("## Peaks of devices")[2]
+    assert [line for line in page.splitlines() if line.startswith(("| NVIDIA", "| AMD"))] == told
+
+
 @pytest.mark.parametrize(
-    "name", [None, "", "AMD Radeon Graphics", "NVIDIA GeForce RTX 3080 Ti", "NVIDIA GeForce RTX 4090 D", "Xeon"]
+    "name",
+    [None, "", "AMD Radeon Graphics", "NVIDIA GeForce RTX 3080 Ti", "NVIDIA GeForce RTX 4090 D", "NVIDIA B300", "Xeon"],
 )
 def test_what_is_not_known_has_no_peaks(name: str | None) -> None:
     assert peaks_of(name) is None
@@ -92,8 +114,8 @@ def test_rows_of_the_user_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("text", "why"),
     [
         ("x = [", "is not TOML"),
-        ("", "holds no list of"),
-        ("device = 3", "holds no list of"),
+        ("", "holds nothing, not a list of [[device]]"),
+        ("device = 3", "holds device, not a list of [[device]]"),
         (OWN.replace("source", "sauce"), "device 1: has not product, patterns and source"),
         (OWN.replace('"mine"', "3"), "product or source is no text"),
         (OWN.replace("['H100']", "'H100'"), "patterns is not a list of strings"),

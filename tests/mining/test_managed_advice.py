@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from tracelode.mining.managed_advice import Advice, Saving, advise, lines, saving
-from tracelode.mining.managed_levels import chosen
+from tracelode.mining.managed_advice import Advice, Saving, advise, chosen, lines, saving
 from tracelode.mining.managed_needs import COUNTED, Need
 from tracelode.mining.uvm_rules import uvm_rules
 
@@ -79,20 +78,31 @@ def test_measured_accesses_decide_before_faults_do() -> None:
     assert _advise(PLAIN, "pin") == ("pin", 8 * MIB, "high")
     assert _advise(PLAIN, "evict") == ("offload", 8 * MIB, "high")
     assert _advise(PLAIN, "keep")[0] == "prefetch"
+    assert [advise(PLAIN, role, None, RULES).measured for role in ("pin", "evict", "keep", None)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_saving_of_a_prefetch_is_what_faults_cost_with_its_transfer_hidden_or_not() -> None:
-    # 6 MiB at 10 bytes a nanosecond: 629,146 ns. Now they cost 2,000,000 ns.
+    # The line to paste asks for all 8 MiB, of which 6 moved: at 10 bytes a nanosecond 838,861 ns, of 2,000,000 ns now.
     advice = Advice("prefetch", 6 * MIB, "", "high")
-    assert saving(advice, PLAIN, LINK, None) == Saving(629_146, 2_000_000 - 629_146, 2_000_000)
+    assert saving(advice, PLAIN, LINK, None) == Saving(838_861, 2_000_000 - 838_861, 2_000_000)
     slow = saving(advice, PLAIN, 1e9, None)
-    assert slow == Saving(6_291_456, 0, 2_000_000)  # the transfer takes longer than the faults: perhaps nothing
+    assert slow == Saving(8_388_608, 0, 2_000_000)  # the transfer takes longer than the faults: perhaps nothing
     assert saving(advice, PLAIN, None, None) == Saving(None, 0, 2_000_000)
 
 
 def test_what_keeps_pages_where_they_are_saves_at_most_their_part_of_the_cost() -> None:
     advice = Advice("pin", 3 * MIB, "", "high")
     assert saving(advice, _need(**BOUNCED), LINK, None) == Saving(314_573, 0, 1_000_000)  # 3 of 6 MiB of 2,000,000 ns
+
+
+def test_a_prefetch_before_each_use_moves_what_moves_now_where_that_is_more_than_the_range() -> None:
+    advice = Advice("prefetch", 20 * MIB, "", "high")
+    assert saving(advice, PLAIN, LINK, None) == Saving(2_097_152, 0, 2_000_000)
 
 
 def test_an_offload_saves_at_most_the_transfer_of_what_was_evicted() -> None:
@@ -158,5 +168,12 @@ def test_an_object_gives_way_to_its_tensors_where_a_prefetch_of_it_is_mostly_was
     assert chosen([whole, full], {}, rules) == [(whole, None)]
     # All objects together are larger than the device: then only what is needed.
     assert chosen([whole, full], {(1, 0): 7 * MIB}, rules) == [(full, 0)]
+    # Of two objects that had the same addresses in turn it is in the one that lived when it was born.
+    first, second = _need(moves=9, death_ns=50), _need(range=5, moves=9, birth_ns=60)
+    later = _tensor(2, MIB, 2 * MIB, birth_ns=70)
+    assert chosen([first, second, later], {}, rules) == [(first, None), (later, MIB)]
+    # They take 8 MiB together, since they have the same: less than the device's 9.
+    second_full = _tensor(3, 0, 6 * MIB, birth_ns=70)
+    assert chosen([first, second, second_full], {(1, 0): 9 * MIB}, rules) == [(first, None), (second, None)]
     untouched = _need(range=4, granularity="tensor", bytes=2 * MIB)
     assert chosen([whole, untouched], {}, rules) == [(whole, None)]

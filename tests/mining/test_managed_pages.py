@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracelode.mining.managed_pages import FROM_DEVICE, TO_DEVICE, Before, clusters, moved_before
+from tracelode.mining.managed_pages import FROM_DEVICE, TO_DEVICE, Before, clusters, footprint, moved_before
 
 K, MIB = 1024, 1 << 20
 Move = tuple[int, int, int]
@@ -38,6 +38,12 @@ def test_blocks_next_to_each_other_are_one_range() -> None:
     # Blocks 0, 1, and 2 (the last move crosses into it), then block 4.
     assert address.tolist() == [0, 8 * MIB]
     assert size.tolist() == [6 * MIB, 2 * MIB]
+
+
+def test_a_footprint_has_each_address_once() -> None:
+    # 4 KiB at 0, the same again, 4 KiB that overlap by 1 KiB, and 1 KiB apart.
+    assert footprint([(0, 4 * K), (0, 4 * K), (3 * K, 4 * K), (64 * K, K)]) == 8 * K
+    assert footprint([]) == 0
 
 
 @settings(max_examples=40)

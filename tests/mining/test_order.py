@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelode.mining.order import MISSING, Order, merge_order
+from tracelode.mining.columns import MISSING
+from tracelode.mining.order import Order, merge_order
 
 
 def _order(*operations: tuple[int, int | None, int]) -> Order:

@@ -2,18 +2,10 @@
 
 import numpy as np
 
-from tracelode.mining.prefetch_plans import (
-    LEAF_BYTES,
-    Memory,
-    Step,
-    by_operator,
-    leaves,
-    object_plan,
-    planned_bytes,
-    shifted,
-    tensor_plan,
-    wasted_bytes,
-)
+from tracelode.mining.managed_pages import LEAF_BYTES
+from tracelode.mining.prefetch_plans import Memory, Step, by_operator, leaves, object_plan, shifted, tensor_plan
+from tracelode.mining.residency import replay
+from tracelode.mining.sorting import Ints
 
 MIB = 1 << 20
 NONE = frozenset[int]()
@@ -24,6 +16,10 @@ def _step(name: str, objects: set[int], tensors: set[int], operator: int | None,
     return Step(name, 0, frozenset(objects), frozenset(tensors), touched, operator, frozenset(born or ()))
 
 
+def _bytes(plan: list[Ints]) -> int:
+    return sum(len(part) for part in plan) * LEAF_BYTES
+
+
 def test_an_operator_touches_what_any_of_its_kernels_touches() -> None:
     # PASTA's parser kept the last kernel's list: object 2 alone.
     (found,) = by_operator([_step("im2col", {0, 1}, {5}, 7), _step("gemm", {1, 2}, {6}, 7)])
@@ -32,8 +28,10 @@ def test_an_operator_touches_what_any_of_its_kernels_touches() -> None:
 
 
 def test_what_is_allocated_within_the_operator_is_not_there_before_it() -> None:
-    (found,) = by_operator([_step("im2col", {0, 1}, set(), 7, {1}), _step("gemm", {1, 2}, set(), 7)])
-    assert found.objects == {0, 2}
+    (found,) = by_operator([_step("im2col", {0}, set(), 7, {1}), _step("gemm", {2}, set(), 7, {1})])
+    assert (found.objects, found.born) == ({0, 2}, {1})
+    objects = [Memory(at * LEAF_BYTES, LEAF_BYTES) for at in range(3)]
+    assert [part.tolist() for part in object_plan([found], objects)] == [[0, 2]]
 
 
 def test_a_kernel_outside_all_operators_is_no_part_of_the_one_that_comes_next() -> None:
@@ -52,15 +50,18 @@ STEPS = [_step("a", {0}, {0, 1, 2}, None), _step("b", {1}, {3}, None)]
 
 def test_an_object_plan_moves_objects_and_a_tensor_plan_the_large_tensors_in_them() -> None:
     whole, parts = object_plan(STEPS, OBJECTS), tensor_plan(STEPS, TENSORS, MIB)
-    assert planned_bytes(whole) == (16 + 4) * MIB
-    assert planned_bytes(parts) == (2 + 1 + 4) * MIB  # the tensor of half a MiB is below the threshold
+    assert _bytes(whole) == (16 + 4) * MIB
+    assert _bytes(parts) == (2 + 1 + 4) * MIB  # the tensor of half a MiB is below the threshold
     assert all(set(part.tolist()) <= set(all_.tolist()) for part, all_ in zip(parts, whole, strict=True))
 
 
 def test_what_a_prefetch_of_the_object_moves_for_nothing() -> None:
-    # GPT-2-like: 3.5 of 16 MiB are touched; of the second object all.
-    assert wasted_bytes(STEPS[0], OBJECTS, TENSORS) == 16 * MIB - 3 * MIB - MIB // 2
-    assert wasted_bytes(STEPS[1], OBJECTS, TENSORS) == 0
+    # GPT-2-like: tensors of 2, 1 and 0.5 of 16 MiB are touched; of the second object all.
+    wasted: list[int] = []
+    for step in STEPS:
+        touched = leaves(TENSORS[at] for at in sorted(step.tensors))
+        wasted.append(replay([touched], 1024, plan=object_plan([step], OBJECTS)).wasted * LEAF_BYTES)
+    assert wasted == [16 * MIB - 3 * MIB - MIB // 2, 0]
 
 
 def test_memory_that_straddles_leaves_has_all_of_them() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracelode.mining.prefetch_plans import Memory, Step, leaves, object_plan, tensor_plan
+from tracelode.mining.managed_steps import Program
+from tracelode.mining.prefetch_plans import Memory, Step, leaves
 from tracelode.mining.residency import replay
-from tracelode.mining.simulated import Costs, Simulated
+from tracelode.mining.simulated import Costs, simulated
 
 MIB = 1 << 20
 COSTS = Costs(fault_ns=30_000, bytes_per_s=12_000_000_000)
@@ -97,7 +98,7 @@ def test_no_step_exceeds_capacity_and_nothing_resident_moves(
             assert found.moved == len({leaf for step in steps for leaf in step} | planned)
 
 
-def _program(*, passes: int, tensors_of_object: int, small: int) -> tuple[list[Step], list[Memory], list[Memory]]:
+def _program(*, passes: int, tensors_of_object: int, small: int) -> Program:
     """Six objects of 8 MiB; in each pass a step for each touches its first tensors of 1 MiB and some of 64 KiB."""
     objects = [Memory(at * 8 * MIB, 8 * MIB) for at in range(6)]
     tensors = [Memory(one.address + at * MIB, MIB) for one in objects for at in range(tensors_of_object)]
@@ -109,45 +110,39 @@ def _program(*, passes: int, tensors_of_object: int, small: int) -> tuple[list[S
             lesser = frozenset(len(tensors) + at * small + one for one in range(small))
             touched = leaves((tensors + extra)[one] for one in sorted(own | lesser))
             steps.append(Step(f"layer {at}", number, frozenset([at]), own | lesser, touched))
-    return steps, objects, tensors + extra
+    return Program(1, steps, objects, tensors + extra, [None] * 6, "accesses", len(steps), len(steps))
 
 
-def _times(factor: float, *, passes: int, tensors_of_object: int, small: int) -> dict[str, int]:
-    """The simulated time of each policy, no prefetch hidden, at an oversubscription of the six objects."""
-    steps, objects, tensors = _program(passes=passes, tensors_of_object=tensors_of_object, small=small)
-    room = int(48 * MIB / factor) // 65_536
-    touched = [step.touched for step in steps]
-    plans = {
-        "none": None,
-        "object": object_plan(steps, objects),
-        "tensor": tensor_plan(steps, tensors, MIB),
-    }
-    runs = {name: replay(touched, room, plan=plan, checked=False) for name, plan in plans.items()}
-    return {name: Simulated(name, factor, room, run).times(COSTS)[1] for name, run in runs.items()}
+def _times(factor: int, *, passes: int, tensors_of_object: int, small: int) -> dict[str, int]:
+    """The simulated time of each policy, no prefetch hidden, at an oversubscription of the six objects of 48 MiB."""
+    told = _program(passes=passes, tensors_of_object=tensors_of_object, small=small)
+    runs = [run for run in simulated(told, tree_share=0.5, tensor_bytes=MIB) if run.factor == factor]
+    assert {run.capacity for run in runs} == {48 * 16 // factor}  # leaves
+    return {run.policy: run.times(COSTS)[1] for run in runs}
 
 
 def test_where_all_fits_prefetching_objects_wins_as_in_pastas_figure_11() -> None:
     # An object: 5 tensors of 1 MiB and 16 of 64 KiB, 96 of 128 leaves. A leaf takes 65,536 / 12 GB/s = 5,461 ns, a
     # fault 30,000 ns more. None: 96 * 35,461; object: 128 * 5,461; tensor: 80 * 5,461 + 16 * 35,461; six times each.
     times = _times(1, passes=3, tensors_of_object=5, small=16)
-    assert times["none"] == pytest.approx(6 * 96 * 35_461, rel=1e-3)
-    assert times["object"] == pytest.approx(6 * 128 * 5_461, rel=1e-3)
-    assert times["tensor"] == pytest.approx(6 * (80 * 5_461 + 16 * 35_461), rel=1e-3)
-    assert times["object"] < times["tensor"] < times["none"]
+    assert times["on demand"] == pytest.approx(6 * 96 * 35_461, rel=1e-3)
+    assert times["object plan"] == pytest.approx(6 * 128 * 5_461, rel=1e-3)
+    assert times["tensor plan"] == pytest.approx(6 * (80 * 5_461 + 16 * 35_461), rel=1e-3)
+    assert times["object plan"] < times["tensor plan"] < times["on demand"]
 
 
 def test_oversubscribed_three_times_prefetching_objects_loses_as_in_pastas_figure_12() -> None:
     # An object: 2 tensors of 1 MiB and 4 of 64 KiB, 36 of 128 leaves; all touched leaves, 216, fit into 16 MiB, 256
     # leaves, so without a plan only the first of eight passes faults. Whole objects do not fit: each pass moves them.
     times = _times(3, passes=8, tensors_of_object=2, small=4)
-    assert times["none"] == pytest.approx(6 * 36 * 35_461, rel=1e-3)
-    assert times["object"] > 2 * times["none"]
-    assert times["tensor"] < times["none"]
+    assert times["on demand"] == pytest.approx(6 * 36 * 35_461, rel=1e-3)
+    assert times["object plan"] > 2 * times["on demand"]
+    assert times["tensor plan"] < times["on demand"]
 
 
 def test_where_a_step_needs_little_and_all_of_it_objects_win_even_oversubscribed() -> None:
     # GPT-2 in the paper: 8 of 8 MiB of each object are touched, a sixth of the footprint at a time, and nothing stays
     # from pass to pass on 16 MiB whatever is done: 128 leaves come each time, with or without a fault for each.
     times = _times(3, passes=3, tensors_of_object=8, small=0)
-    assert times["none"] == pytest.approx(3 * 6 * 128 * 35_461, rel=1e-3)
-    assert times["object"] == pytest.approx(3 * 6 * 128 * 5_461, rel=1e-3)
+    assert times["on demand"] == pytest.approx(3 * 6 * 128 * 35_461, rel=1e-3)
+    assert times["object plan"] == pytest.approx(3 * 6 * 128 * 5_461, rel=1e-3)

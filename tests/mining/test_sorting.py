@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelode.mining.sorting import distinct, lexical_order, ragged, stable_order
+from tracelode.mining.sorting import distinct, lexical_order, ragged, runs, stable_order
 
 
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=50) | st.lists(st.integers(-3, 3), max_size=50))
@@ -20,6 +20,12 @@ KEYS = st.tuples(
 def test_the_order_by_several_keys_is_that_of_a_lexical_sort(rows: list[tuple[int, ...]], turn: list[int]) -> None:
     keys = [np.array([row[at] for row in rows], dtype=np.int64) for at in turn]
     assert lexical_order(*keys).tolist() == np.lexsort(keys[::-1]).tolist()
+
+
+def test_runs_are_of_rows_that_are_alike_in_all_keys() -> None:
+    assert runs(np.array([1, 1, 1, 2, 2, 1]), np.array([5, 5, 6, 6, 6, 6])) == [(0, 2), (2, 3), (3, 5), (5, 6)]
+    assert runs(np.array([7])) == [(0, 1)]
+    assert runs(np.zeros(0, np.int64)) == []
 
 
 def test_slices_are_spelled_out_one_after_the_other() -> None:

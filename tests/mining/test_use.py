@@ -63,7 +63,10 @@ def test_nothing_is_both_pinned_and_evicted(told: list[tuple[int, int, int, int,
         assert verdict.role != "evict" or use.persistence < RULES.pin_share
 
 
-@pytest.mark.parametrize("use", [HOT, BURST])
-def test_shares_are_of_all_windows(use: Use) -> None:
-    assert use.persistence == use.used / 10
-    assert use.span == (use.last - use.first + 1) / 10
+@pytest.mark.parametrize(("use", "persistence", "span"), [(HOT, 0.9, 1.0), (BURST, 0.1, 0.1), (STREAM, 0.4, 0.4)])
+def test_shares_are_of_all_windows(use: Use, persistence: float, span: float) -> None:
+    assert (use.persistence, use.span) == (persistence, span)
+
+
+def test_density_and_coverage_are_by_the_bytes_of_the_object() -> None:
+    assert (SPARSE.density, SPARSE.coverage, UNKNOWN.coverage) == (4.0, 0.2, None)

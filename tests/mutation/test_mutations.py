@@ -1,4 +1,4 @@
-"""A hundred damaged copies of every sample. Many more, and what became of them: `python -m tests.mutation`."""
+"""A few hundred damaged copies of every sample. Many more, and what became of them: `python -m tests.mutation`."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.mutation.worker import places
 from tests.oracle.rows import oracle_of
 from tests.samples import FORMATS, SAMPLES, sample
 
-COUNT = 100
+COUNT = 300
 
 
 def test_a_seed_gives_always_the_same_mutant() -> None:

@@ -25,7 +25,7 @@ def test_a_plan_is_written_beside_the_report(tmp_path: Path) -> None:
     result = _call("uvm", LOG, "--format", "md", "--plan", str(path))
     assert result.exit_code == 0
     assert (
-        "plan: 1 steps, 7.00\u202fMiB by object; simulated: 0 faults of 64 KiB against 112 without it" in result.stderr
+        "plan: 1 step, 7.00\u202fMiB by object; simulated: 0 faults of 64 KiB against 112 without it" in result.stderr
     )
     assert read_plan(path.read_bytes()).bytes == 7 << 20
     assert json.loads(path.read_text())["format"] == "tracelode.uvm-plan"

@@ -87,6 +87,8 @@ def test_a_rank_with_more_is_seen_and_stays_apart_from_the_other(tmp_path: Path)
     }
     rows = tables["Kernels and memory of each trace"].rows
     assert [(row["name"], row["peak_bytes"]) for row in rows] == [("rank0.json", 150), ("rank1.json", 180)]
+    for section in report.sections[:3]:  # side by side, curves, symmetry: all on memory
+        assert "Evidence C: lifetimes of allocations only." in section.notes, section.key
     drawn = [block.title for section in report.sections for block in section.blocks if isinstance(block, Chart)]
     assert drawn == [
         "Allocated memory of both, by number of the change",
@@ -108,7 +110,9 @@ def test_one_trace_without_memory_leaves_nothing_to_compare(tmp_path: Path) -> N
     other, _ = build(tmp_path, kernel=[{"start_ns": 0, "end_ns": 4, "name": "sgemm"}])
     group = Group("two", [Member(with_memory), Member(other)], archive)
     report = build_group(group, lambda trace, name: find(trace, archive, name))
-    assert _said(report)["workload_curves"] == "Not collected: allocated memory in two of the traces."
+    (curves,) = (section for section in report.sections if section.key == "workload_curves")
+    assert curves.sentence == "Not collected: allocated memory in two of the traces."
+    assert curves.notes == ("To see this, profile with memory, or dump a memory snapshot in each of them.",)
     assert report.verdict == "2 traces."
 
 

@@ -36,14 +36,12 @@ RANGES = [
 ]
 
 
-def _kernel(
-    name: str, launch: int, length: int, thread: int = FORWARD, correlation: int | None = None
-) -> dict[str, Any]:
+def _kernel(name: str, launch: int, length: int) -> dict[str, Any]:
     start = 1000 + 10 * launch
-    return {"name": name, "start_ns": start, "end_ns": start + length, "correlation": correlation or launch}
+    return {"name": name, "start_ns": start, "end_ns": start + length, "correlation": launch}
 
 
-def _step(folder: Path) -> tuple[Trace, Archive]:
+def _step(folder: Path, **more: Any) -> tuple[Trace, Archive]:
     """Launches: copy in aten::to (4 ns), gemm in aten::addmm (8), two in aten::mm (16 and 2), one of the optimizer (1),
     one outside every operator (32), and one whose call was not recorded (64): 127 ns."""
     calls = {10: FORWARD, 30: FORWARD, 120: BACKWARD, 130: BACKWARD, 220: FORWARD, 300: LOOSE}
@@ -61,6 +59,7 @@ def _step(folder: Path) -> tuple[Trace, Archive]:
             _kernel("strange", 300, 32),
             _kernel("strange", 400, 64),
         ],
+        **more,
     )
 
 
@@ -122,7 +121,7 @@ def test_an_operators_own_phase_and_spans_of_phases_go_before_all_else(tmp_path:
         {"start_ns": at, "end_ns": at + 1, "thread": thread, "correlation": at}
         for at, thread in ((5, FORWARD), (25, BACKWARD), (45, FORWARD))
     ]
-    kernels = [_kernel("k", at, 1, correlation=at) for at in (5, 25, 45)]
+    kernels = [_kernel("k", at, 1) for at in (5, 25, 45)]
     trace, archive = build(tmp_path, op=ops, range=phases, api=calls, kernel=kernels)
     rows = find(trace, archive, "by_phase").rows
     assert _told(rows, "told_by") == [("forward", 2, 0, 2, "span"), ("backward", 1, 0, 1, "operator")]
@@ -192,50 +191,21 @@ def test_parts_and_the_unattributed_add_up_and_the_sql_gives_them(tmp_path: Path
         assert archive.open(trace.id).sql(found.sql).equals(found.rows)
 
 
+def _life(size: int, birth: int, death: int, thread: int, device: int | None = 0) -> dict[str, Any]:
+    life = {"process": 1, "device": device, "kind": "tensor", "address": size, "bytes": size, "thread": thread}
+    return life | {"birth_ns": birth, "death_ns": death}
+
+
+LIVES = [
+    _life(64, 30, 130, FORWARD),
+    _life(32, 120, 125, BACKWARD),
+    _life(16, 400, 410, FORWARD),  # outside all operators
+    _life(8, 30, 40, FORWARD, device=None),
+]
+
+
 def test_memory_belongs_to_whom_it_was_allocated_in(tmp_path: Path) -> None:
-    lives = [
-        {
-            "process": 1,
-            "device": 0,
-            "kind": "tensor",
-            "address": 1,
-            "bytes": 64,
-            "birth_ns": 30,
-            "death_ns": 130,
-            "thread": 1,
-        },
-        {
-            "process": 1,
-            "device": 0,
-            "kind": "tensor",
-            "address": 2,
-            "bytes": 32,
-            "birth_ns": 120,
-            "death_ns": 125,
-            "thread": 2,
-        },
-        {
-            "process": 1,
-            "device": 0,
-            "kind": "tensor",
-            "address": 3,
-            "bytes": 16,
-            "birth_ns": 400,
-            "death_ns": 410,
-            "thread": 1,
-        },
-        {
-            "process": 1,
-            "device": None,
-            "kind": "tensor",
-            "address": 4,
-            "bytes": 8,
-            "birth_ns": 30,
-            "death_ns": 40,
-            "thread": 1,
-        },
-    ]
-    trace, archive = build(tmp_path, op=OPS, range=RANGES, allocation=lives, kernel=[_kernel("k", 30, 8)])
+    trace, archive = build(tmp_path, op=OPS, range=RANGES, allocation=LIVES, kernel=[_kernel("k", 30, 8)])
     trace = mine(trace, archive, "attribution", "memory_use")
     found = trace.sql("select operator, phase, module, bytes, at_peak from memory_life order by birth_ns").rows()
     assert found == [  # the peak of 96 B is from 120 to 125; memory of the host is not the device's
@@ -243,6 +213,15 @@ def test_memory_belongs_to_whom_it_was_allocated_in(tmp_path: Path) -> None:
         ("aten::mm", "backward", "Linear_0", 32, 1),
         (None, None, None, 16, 0),
     ]
+
+
+def test_memory_of_the_parts_adds_up_and_says_its_evidence(tmp_path: Path) -> None:
+    trace, archive = _step(tmp_path, allocation=LIVES)
+    for name in ("by_operator", "by_phase", "by_module", "by_module_kind"):
+        found = find(trace, archive, name)
+        # three of the device, 112 B in sum, 96 B at the peak
+        assert found.rows.select("allocations", "allocated_bytes", "peak_bytes").sum().row(0) == (3, 112, 96)
+        assert "Memory: evidence C: lifetimes of allocations only." in found.notes
 
 
 def test_mined_structure_adds_up_to_the_busy_time(tmp_path: Path) -> None:

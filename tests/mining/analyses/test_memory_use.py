@@ -315,6 +315,16 @@ def test_the_matrix_of_a_log_has_all_its_accesses(tmp_path: Path) -> None:
     assert find(trace, archive, "tensor_hotness").rows["accesses"].sum() == whole
 
 
+def test_objects_at_one_address_of_two_processes_are_two(tmp_path: Path) -> None:
+    rows = _accesses((0, None, 512, 3), (1, None, 512, 4))
+    trace, archive = build(tmp_path, access=[*rows, *(row | {"process": 2, "accesses": 20} for row in rows)])
+    cells = find(trace, archive, "hotness_windows").rows
+    assert cells.select("rank", "process", "object", "first_step", "accesses").rows() == [
+        (1, 2, 512, 0, 20), (1, 2, 512, 1, 20), (2, 1, 512, 0, 3), (2, 1, 512, 1, 4)
+    ]  # fmt: skip
+    assert find(trace, archive, "tensor_hotness").rows["accesses"].to_list() == [40, 7]
+
+
 def test_only_touched_flags_are_no_counts(tmp_path: Path) -> None:
     trace, archive = _sample(tmp_path, "uvm_advisor_opt.log")
     with pytest.raises(NotCollected) as missing:

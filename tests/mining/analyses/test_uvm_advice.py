@@ -15,7 +15,8 @@ def _rows(folder: Path, **tables: Any) -> list[dict[str, Any]]:
 
 
 def test_a_prefetch_names_the_kernel_and_the_one_to_ask_before(tmp_path: Path) -> None:
-    # 1 MiB at 10.5 bytes a nanosecond takes 100,000 ns; b needs it, and a#0 starts 300,000 ns before b.
+    # 1 MiB came at 10.5 bytes a nanosecond, so the 2 MiB that are asked for take at most 200,000 ns; b needs it, and a
+    # starts 300,000 ns before b.
     kernels = [
         {"start_ns": at, "end_ns": at + 90_000, "name": name} for at, name in ((0, "x"), (100_000, "a"), (400_000, "b"))
     ]
@@ -24,7 +25,7 @@ def test_a_prefetch_names_the_kernel_and_the_one_to_ask_before(tmp_path: Path) -
     (row,) = _rows(tmp_path, kernel=kernels, allocation=life, copy=moves, fault=None)
     assert (row["action"], row["kernel"], row["occurrence"], row["executions"]) == ("prefetch", "b", 0, 1)
     assert (row["ahead_kernel"], row["ahead_occurrence"], row["ahead_ns"]) == ("a", 0, 300_000)
-    assert (row["bytes"], row["transfer_ns"]) == (MIB, 100_000)
+    assert (row["bytes"], row["transfer_ns"]) == (MIB, 200_000)
     # The move goes on for 80,000 ns of the kernel's 90,000; its transfer takes longer than that.
     assert (row["cost_ns"], row["saves_least_ns"], row["saves_most_ns"]) == (80_000, 0, 80_000)
     assert (row["confidence"], row["evidence"]) == ("low", "moves")
@@ -63,6 +64,33 @@ def test_the_evidence_is_every_event_on_the_range(tmp_path: Path) -> None:
 def test_what_the_program_moved_itself_needs_no_advice(tmp_path: Path) -> None:
     rows = _rows(tmp_path, fault=None, copy=[move(110, 190, BASE, MIB, cause="user")])
     assert {row["action"] for row in rows} == {"leave"}
+
+
+def test_what_the_program_moved_before_is_not_counted_as_moved_again_unasked(tmp_path: Path) -> None:
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 2 * MIB, "birth_ns": 0}]
+    asked = [move(at, at + 20, BASE, 64 * KIB, cause="user") for at in (110, 310)]
+    copies = [*asked, move(510, 590, BASE + MIB, 64 * KIB)]
+    (row,) = _rows(tmp_path, allocation=life, fault=None, copy=copies)
+    assert (row["action"], row["bytes"], row["saves_most_ns"]) == ("prefetch", 64 * KIB, 80)
+    assert row["rule"] == "1 move unasked; 0.0 % of their bytes had moved before"
+
+
+def test_measured_accesses_say_what_to_pin_and_what_to_offload(tmp_path: Path) -> None:
+    # Of ten windows the first object is accessed in all, 1,000 times, the second in the fourth alone, 10 times.
+    lives = [
+        {"process": 1, "kind": "managed", "address": BASE + at * 8 * MIB, "bytes": 2 * MIB, "birth_ns": at}
+        for at in (0, 1)
+    ]
+    accesses = [
+        {"process": 1, "granularity": "object", "object": BASE + at * 8 * MIB, "window": window, "accesses": number}
+        for at, window, number in [*((0, window, 100) for window in range(10)), (1, 3, 10)]
+    ]
+    moves = [move(110, 150, BASE, MIB), move(150, 190, BASE + 8 * MIB, MIB)]
+    rows = _rows(tmp_path, allocation=lives, access=accesses, fault=None, copy=moves)
+    assert {row["range"]: (row["action"], row["kernel"], row["evidence"], row["confidence"]) for row in rows} == {
+        0: ("pin", "a", "accesses", "high"),
+        1: ("offload", "a", "accesses", "high"),
+    }
 
 
 def test_a_range_that_faults_on_two_kernels_says_so(tmp_path: Path) -> None:

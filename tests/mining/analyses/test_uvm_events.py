@@ -125,6 +125,19 @@ def test_bytes_that_come_again_and_pages_that_come_back(tmp_path: Path) -> None:
     ]
 
 
+def test_another_object_at_the_same_addresses_has_other_pages(tmp_path: Path) -> None:
+    # The same 64 KiB of addresses move at 120 for A, which dies at 250, and at 355 and 510 for B.
+    copies = [move(at, at + 10, BASE, 64 * KIB) for at in (120, 355, 510)]
+    trace = _mined(tmp_path, fault=None, copy=copies)
+    assert _rows(trace, "select range, again_bytes from uvm_event order by event") == [(0, 0), (1, 0), (1, 64 * KIB)]
+
+
+def test_a_fault_of_no_told_device_is_in_no_stall(tmp_path: Path) -> None:
+    trace = _mined(tmp_path, fault=[fault(110, 150, BASE), fault(160, 190, BASE, device=None)], copy=None)
+    assert _rows(trace, "select kernel, stall_ns, faults from uvm_stall") == [("a", 40, 1)]
+    assert _rows(trace, "select device, faults, stall_ns from uvm_device") == [(0, 1, 40)]
+
+
 def test_moves_told_without_a_stream_are_the_same_as_moves_told_as_copies(tmp_path: Path) -> None:
     moves = [
         {"process": 1, "device": 0, "kind": "UVM_HtoD", "start_ns": 120, "end_ns": 130, "address": BASE, "bytes": 4096},

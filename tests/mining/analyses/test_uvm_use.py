@@ -1,5 +1,6 @@
 """How memory is used, the hotness of blocks, and the simulation, from AccelProf's logs and from faults."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from tests.building import build
 from tests.mining.managed_made import BASE, KIB, MIB, move, run
 from tracelode.collect.ingest import read
+from tracelode.mining.managed_steps import program
 from tracelode.mining.mine import find, mine
 from tracelode.mining.plan import read_plan, write_plan
 from tracelode.mining.planned import plan_of
@@ -95,7 +97,8 @@ def test_the_simulated_moves_of_a_run_whose_device_holds_all(tmp_path: Path) -> 
     told = {row["policy"]: row for row in rows.to_dicts()}
     # A gets 64 KiB in a, T's 64 KiB come in b and again in the second a: 2 leaves, each moved once.
     assert (told["on demand"]["faults"], told["on demand"]["moved_bytes"]) == (2, 128 * KIB)
-    # A and B have one address: 1 MiB of it, then the rest of 2 MiB.
+    # A and B have one address: 1 MiB of it, then the rest of 2 MiB, and the footprint is 2 MiB.
+    assert {row["footprint_bytes"] for row in told.values()} == {2 * MIB}
     assert (told["object plan"]["faults"], told["object plan"]["prefetched_bytes"]) == (0, 2 * MIB)
 
 
@@ -127,6 +130,34 @@ def test_a_plan_of_a_log_names_kernels_and_objects_and_comes_back(tmp_path: Path
     ]
     assert plan.bytes == 7 * MIB
     assert (made.outcome.faults, made.without.faults, made.left_out) == (0, 112, 0)
+
+
+def test_what_an_operator_allocates_is_in_no_plan_to_bring_before_it(tmp_path: Path) -> None:
+    # Launches 1 and 2 are of operator 5; A is born at launch 0, B at launch 2, within it. Both count to the footprint.
+    lives = [("managed", BASE, 0), ("managed", BASE + 8 * MIB, 2)]
+    touched = [(0, BASE), (1, BASE), (2, BASE), (2, BASE + 8 * MIB)]
+    trace, _ = build(
+        tmp_path,
+        launch_memory=[
+            {"process": 1, "launch": launch, "kernel": name, "op_id": op}
+            for launch, name, op in ((0, "fill", None), (1, "im2col", 5), (2, "gemm", 5))
+        ],
+        allocation=[
+            {"process": 1, "kind": kind, "address": address, "bytes": 2 * MIB, "birth_ns": birth}
+            for kind, address, birth in lives
+        ],
+        access=[
+            {"process": 1, "launch": launch, "object": address, "object_bytes": 2 * MIB, "granularity": "object"}
+            for launch, address in touched
+        ],
+    )
+    told = program(replace(trace, facts=replace(trace.facts, clock="ordinal")))
+    assert told is not None
+    assert [(step.name, set(step.objects), set(step.born)) for step in told.steps] == [
+        ("fill", {0}, set()),
+        ("im2col", {0}, {1}),
+    ]
+    assert told.footprint == 4 * MIB
 
 
 def test_a_plan_leaves_out_what_no_name_tells_in_another_run(tmp_path: Path) -> None:
