@@ -1,7 +1,8 @@
-"""Finds or builds the event collector's library, and finds what it needs: a driver, NVIDIA's headers, CUPTI.
+"""Finds or builds the libraries that go into other programs, and finds what they need: a driver, headers, CUPTI.
 
-Installing tracelode needs no compiler: the sources come with it, and are compiled at the first recording, with g++
-against the headers of the user's CUDA toolkit or wheels. The library then lies in the user's cache folder.
+Installing tracelode needs no compiler: the sources come with it, and are compiled when they are first used, with g++;
+the event collector against the headers of the user's CUDA toolkit or wheels. The libraries then lie in the user's cache
+folder.
 """
 
 import ctypes
@@ -14,11 +15,12 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..store.errors import Error
 
-__all__ = ["SOURCES", "cupti", "driver", "headers", "library"]
+__all__ = ["SOURCES", "cupti", "driver", "headers", "library", "replayer"]
 
 SOURCES = Path(__file__).parent / "native"
 NEEDED = ("cupti_activity.h", "cuda.h", "crt/host_defines.h")
@@ -26,21 +28,42 @@ NEEDED = ("cupti_activity.h", "cuda.h", "crt/host_defines.h")
 
 FLAGS = ("-O2", "-std=c++17", "-fPIC", "-fvisibility=hidden", "-shared", "-static-libstdc++", "-static-libgcc")
 LIBRARIES = ("-ldl", "-pthread")
-NAME = "libtracelode_events.so"
+RECORD_HINT = "record where the GPU is; traces from elsewhere are read with tracelode ingest"
 WHEELS = "pip install 'tracelode[collector]'"
 TOOLKITS = ("TRACELODE_CUDA", "CUDA_HOME", "CUDA_PATH")
 """Variables that name the folder of a CUDA toolkit."""
 
 
-def driver() -> None:
-    """Raises `Error` where there is no NVIDIA driver to record under."""
+@dataclass(frozen=True)
+class _Library:
+    """A library of ours: what it is called, the variable that names one built elsewhere, and what it is built of.
+
+    `sources` are patterns within `SOURCES`, `options` the linker's.
+    """
+
+    file: str
+    title: str
+    variable: str
+    sources: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+
+COLLECTOR = _Library("libtracelode_events.so", "event collector", "TRACELODE_COLLECTOR", ("*.cpp",))
+REPLAYER = _Library(
+    "libtracelode_replay.so",
+    "replayer",
+    "TRACELODE_REPLAYER",
+    ("replay/*.cpp", "json.cpp", "message.cpp"),
+    ("-Xlinker", f"--version-script={SOURCES / 'replay' / 'exports.map'}"),
+)
+
+
+def driver(hint: str = RECORD_HINT) -> None:
+    """Raises `Error`, with that hint, where there is no NVIDIA driver."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise Error(
-            "no NVIDIA driver on this machine: libcuda.so.1 is not there",
-            "record where the GPU is; traces from elsewhere are read with tracelode ingest",
-        ) from error
+        raise Error("no NVIDIA driver on this machine: libcuda.so.1 is not there", hint) from error
 
 
 def headers() -> list[Path]:
@@ -74,12 +97,22 @@ def library(cache: Path) -> Path:
 
     Raises `Error` without a compiler or the headers, or where the sources do not compile.
     """
-    if named := os.environ.get("TRACELODE_COLLECTOR"):
-        return _there(Path(named), "TRACELODE_COLLECTOR names the collector's library")
-    folders = headers()
-    folder = cache / "native" / _mark(folders)
-    built = folder / NAME
-    return built if built.is_file() else _build(built, folders)
+    return _named(COLLECTOR) or _built(COLLECTOR, cache, headers())
+
+
+def replayer(cache: Path) -> Path:
+    """The replayer of plans, found like the event collector; it needs no headers."""
+    return _named(REPLAYER) or _built(REPLAYER, cache, [])
+
+
+def _named(one: _Library) -> Path | None:
+    named = os.environ.get(one.variable)
+    return _there(Path(named), f"{one.variable} names the {one.title}'s library") if named else None
+
+
+def _built(one: _Library, cache: Path, folders: list[Path]) -> Path:
+    built = cache / "native" / _mark(one, folders) / one.file
+    return built if built.is_file() else _build(one, built, folders)
 
 
 def _there(named: Path, hint: str) -> Path:
@@ -88,22 +121,23 @@ def _there(named: Path, hint: str) -> Path:
     return named
 
 
-def _build(built: Path, folders: list[Path]) -> Path:
-    """Compiles the collector into that file; where others wait for the same, as the ranks of a node do, only once."""
-    compiler, sources, folder = _compiler(), sorted(SOURCES.glob("*.cpp")), built.parent
+def _build(one: _Library, built: Path, folders: list[Path]) -> Path:
+    """Compiles the library into that file; where others wait for the same, as the ranks of a node do, only once."""
+    compiler, folder = _compiler(), built.parent
+    sources = sorted(path for pattern in one.sources for path in SOURCES.glob(pattern))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / ".lock").open("w") as lock, tempfile.TemporaryDirectory(dir=folder, prefix=".building-") as work:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if built.is_file():
                 return built
-            made = Path(work) / NAME
+            made = Path(work) / one.file
             include = [word for place in folders for word in ("-isystem", str(place))]
-            command = [*compiler, *FLAGS, *include, *map(str, sources), "-o", str(made), *LIBRARIES]
+            command = [*compiler, *FLAGS, *include, *map(str, sources), "-o", str(made), *one.options, *LIBRARIES]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
                 first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])
-                raise Error(f"the event collector does not compile: {first}", f"see: {' '.join(command)}")
+                raise Error(f"the {one.title} does not compile: {first}", f"see: {' '.join(command)}")
             made.replace(built)
     except OSError as error:
         raise Error(f"{folder}: cannot build there: {error.strerror}", "set XDG_CACHE_HOME") from error
@@ -117,13 +151,13 @@ def _compiler() -> list[str]:
     return words
 
 
-def _mark(folders: list[Path]) -> str:
+def _mark(one: _Library, folders: list[Path]) -> str:
     """What the library depends on, as a name: sources, headers, how they are compiled and for what machine."""
-    words = (platform.machine(), os.environ.get("CXX", ""), *FLAGS)
+    words = (one.file, platform.machine(), os.environ.get("CXX", ""), *FLAGS)
     mark = hashlib.sha256("\0".join(words).encode())
-    for path in sorted(SOURCES.glob("*.[ch]*")):
+    for path in sorted(path for path in SOURCES.rglob("*.*") if path.is_file()):
         mark.update(path.name.encode() + b"\0" + path.read_bytes())
-    for name in NEEDED:
+    for name in NEEDED if folders else ():
         found = next(folder / name for folder in folders if (folder / name).is_file())
         mark.update(found.read_bytes())
     return mark.hexdigest()[:16]

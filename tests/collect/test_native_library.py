@@ -11,7 +11,7 @@ HEADERS = ("cupti_activity.h", "cuda.h", "crt/host_defines.h")
 
 @pytest.fixture(autouse=True)
 def _nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*native_library.TOOLKITS, "CXX", "TRACELODE_COLLECTOR", "TRACELODE_CUPTI"):
+    for name in (*native_library.TOOLKITS, "CXX", "TRACELODE_COLLECTOR", "TRACELODE_REPLAYER", "TRACELODE_CUPTI"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -83,6 +83,25 @@ def test_a_named_library_is_taken_and_must_be_there(tmp_path: Path, monkeypatch:
         native_library.library(tmp_path)
     named.write_bytes(b"")
     assert native_library.library(tmp_path) == named
+
+
+def test_the_replayer_needs_a_compiler_and_no_headers_and_is_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_library, "_header_folders", lambda: iter([[tmp_path]]))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(Error, match=r"no C\+\+ compiler: no-such-compiler"):
+        native_library.replayer(tmp_path)
+    if missing():
+        pytest.skip(str(missing()))
+    monkeypatch.delenv("CXX")
+    built = native_library.replayer(tmp_path / "cache")
+    before = built.stat().st_mtime_ns
+    assert native_library.replayer(tmp_path / "cache").stat().st_mtime_ns == before
+    monkeypatch.setenv("TRACELODE_REPLAYER", str(tmp_path / "other.so"))
+    with pytest.raises(Error, match="no such file") as caught:
+        native_library.replayer(tmp_path / "cache")
+    assert caught.value.hint == "TRACELODE_REPLAYER names the replayer's library"
 
 
 def test_cupti_is_what_is_named_else_that_of_the_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
