@@ -13,17 +13,17 @@ help: ## show this list
 setup: .venv/installed ## make .venv with tracelode and its development tools
 
 test: setup ## run the tests
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PY) -m pytest -n auto --dist worksteal
 
 check: setup ## format, lint, types, layers, tests
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PY) -m pytest -n auto --dist worksteal
 
 coverage: setup ## run the tests that are cheap to trace; fails where too few lines are run
-	$(PY) -m pytest -n auto --dist loadfile --cov --cov-report=term:skip-covered -m "not exhaustive"
+	$(PY) -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered -m "not exhaustive"
 
 golden: setup ## write the expected outputs in tests/golden anew; review the difference
 	TRACELODE_GOLDEN=write $(PY) -m pytest tests/golden -q
@@ -34,6 +34,7 @@ bench: setup ## measure ingest, mining and its quality, each against baselines i
 	$(PY) -m benchmarks.passes
 	$(PY) -m benchmarks.timeline
 	$(PY) -m benchmarks.report
+	$(PY) -m benchmarks.batch --traces 1000
 	$(PY) -m benchmarks.suffix
 	$(PY) -m benchmarks.record
 	$(PY) -m benchmarks.agent

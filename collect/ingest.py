@@ -1,11 +1,10 @@
 """Reads trace files into an archive: the whole way from a path, a URL or an archive's member to a committed trace."""
 
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from .memory import take_sparingly  # before Arrow is loaded
@@ -19,12 +18,13 @@ from ..store.trace import Trace
 from .archives import address
 from .files import Reader, TraceFile, open_file, reader_of
 from .inputs import Input, place_of
-from .places import Place
+from .places import Place, Status, StatusLike
 from .ranks import rank_of
 from .remote import looked_up
 from .sink import Sink
+from .workers import do_all
 
-__all__ = ["Look", "Outcome", "known", "look", "read", "read_all", "read_in", "size_of"]
+__all__ = ["Look", "Outcome", "known", "look", "read", "read_all", "read_in", "read_one", "size_of", "status_of"]
 
 Heard = Callable[[int], None]
 """Is told how many bytes more were read."""
@@ -49,26 +49,35 @@ def read_all(inputs: Sequence[Input], archive: Path, *, jobs: int = 1, heard: He
 
     One that cannot be read does not stop the others. They are independent: nothing is shared but the archive.
     """
-    if jobs == 1 or len(inputs) == 1:
-        for one in inputs:
-            meter = _Meter(one, heard) if heard else None
-            outcome = _outcome(one, archive, meter and meter.hear)
-            if meter:
-                meter.finish()
-            yield outcome
-        return
-    # Spawned, not forked: Arrow and Numba hold threads that a fork would leave behind.
-    with ProcessPoolExecutor(min(jobs, len(inputs)), multiprocessing.get_context("spawn")) as pool:
-        waiting = [(one, pool.submit(_outcome, one, archive, None)) for one in inputs]
-        try:
-            for one, result in waiting:
-                yield result.result()
-                if heard:
-                    heard(size_of(one.place))
-        except BrokenProcessPool as error:
-            raise Error("a reading process was killed, perhaps for want of memory", "try fewer --jobs") from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    here = jobs == 1 or len(inputs) == 1
+    work = partial(_read_metered if here else read_one, archive=archive, heard=heard if here else None)
+    waiting: dict[int, Outcome] = {}
+    following = 0
+    for number, answer in do_all(work, inputs, jobs=jobs):
+        waiting[number] = _of(inputs[number], answer)
+        if heard and not here:
+            heard(size_of(inputs[number].place))
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
+
+
+def _of(one: Input, answer: "Future[Outcome]") -> Outcome:
+    """What became of an input in another process, which may have been killed."""
+    error = answer.exception()
+    if isinstance(error, Error):
+        return Outcome(one, None, False, type(error)(f"{one.place}: {error.message}", error.hint))
+    return answer.result()
+
+
+def _read_metered(one: Input, archive: Path, *, heard: Heard | None) -> Outcome:
+    """Reads an input in this process; what is read of it is heard as it is read."""
+    if heard is None:
+        return read_one(one, archive)
+    meter = _Meter(one, heard)
+    outcome = read_one(one, archive, heard=meter.hear)
+    meter.finish()
+    return outcome
 
 
 class _Meter:
@@ -88,13 +97,19 @@ class _Meter:
 
 def size_of(place: Place) -> int:
     """Bytes of the input where it lies, as far as it can be told without reading it."""
+    return status_of(place).st_size
+
+
+def status_of(place: Place) -> StatusLike:
+    """Size and time of the input where it lies, both 0 as far as they cannot be told without reading it."""
     try:
-        return TraceFile(place, b"", None).status().st_size
+        return TraceFile(place, b"", None).status()
     except (OSError, Error):
-        return 0
+        return Status(0, 0)
 
 
-def _outcome(one: Input, archive: Path, heard: Heard | None) -> Outcome:
+def read_one(one: Input, archive: Path, *, heard: Heard | None = None) -> Outcome:
+    """Reads an input into the archive, and says what became of it."""
     if one.fault:
         return Outcome(one, None, False, one.fault)
     try:
@@ -102,7 +117,7 @@ def _outcome(one: Input, archive: Path, heard: Heard | None) -> Outcome:
     except Error as error:
         return Outcome(one, None, False, error, one.found and isinstance(error, UnreadableFile))
     try:
-        trace, new = read_in(found, Archive(archive), run=one.run, heard=heard)
+        trace, new = read_in(found, Archive(archive), run=one.run, labels=one.labels, heard=heard)
     except Error as error:
         return Outcome(one, None, False, error)
     return Outcome(one, trace, new, None)
@@ -144,11 +159,18 @@ def read(
     return read_in(look(path), archive, run=run, heard=heard)
 
 
-def read_in(found: Look, archive: Archive, *, run: str | None = None, heard: Heard | None = None) -> tuple[Trace, bool]:
-    """Reads what was looked at into the archive, as `read` does."""
+def read_in(
+    found: Look,
+    archive: Archive,
+    *,
+    run: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    heard: Heard | None = None,
+) -> tuple[Trace, bool]:
+    """Reads what was looked at into the archive, as `read` does; the labels become facts of a trace that is new."""
     found.file.heard = heard
     there = known(found, archive)
-    trace, new = (there, False) if there is not None else _into(archive, found, run)
+    trace, new = (there, False) if there is not None else _into(archive, found, run, labels or {})
     rank, rank_from = rank_of(trace, found.source.path)
     archive.remember(Membership(trace.id, found.source, run, rank, rank_from))
     return trace, new
@@ -159,12 +181,13 @@ def known(found: Look, archive: Archive) -> Trace | None:
     return archive.find(found.source)
 
 
-def _into(archive: Archive, found: Look, run: str | None) -> tuple[Trace, bool]:
+def _into(archive: Archive, found: Look, run: str | None, labels: Mapping[str, str]) -> tuple[Trace, bool]:
     file = found.file
     take_sparingly()
     with archive.stage() as staging:
         sink = Sink(staging)
         facts = found.reader.read(file, sink)
+        facts = replace(facts, labels={**facts.labels, **labels})
         if file.damage:
             sink.note("truncated", "the file ends early: events after that point are missing", example=file.damage)
         if not any(TABLES[t].kind is Kind.EVENT for t in sink.rows):

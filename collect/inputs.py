@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -24,7 +24,7 @@ SUFFIXES = (".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz", ".txz", ".tbz2", ".tzs
 
 @dataclass(frozen=True)
 class Input:
-    """A file to read, or a folder that is one trace, and the run it belongs to.
+    """A file to read, or a folder that is one trace, the run it belongs to, and what else its user knows of it.
 
     `given` is what the user named; where that is not the place itself, the place was found in it, and may turn out to
     be no trace at all. `fault` says that nothing can be read there: it is not there, or the rest of an archive is lost.
@@ -34,6 +34,7 @@ class Input:
     given: Place
     run: str | None = None
     fault: Error | None = None
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def found(self) -> bool:

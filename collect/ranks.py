@@ -61,12 +61,12 @@ def rank_of(trace: Trace, place: str) -> tuple[int | None, RankFrom | None]:
     return named, None if named is None else "name"
 
 
-def place_in_order(archive: Archive, run: str) -> None:
-    """Gives ranks to the traces of a run that have none: of each format, the numbers left over, in the names' order."""
-    groups = defaultdict[str, list[Membership]](list)
+def place_in_order(archive: Archive, *runs: str) -> None:
+    """Gives ranks to the traces of runs that have none: of each format, the numbers left over, in the names' order."""
+    wanted, groups = frozenset(runs), defaultdict[tuple[str, str], list[Membership]](list)
     for one in archive.memberships():
-        if one.run == run:
-            groups[one.source.reader].append(one)
+        if one.run in wanted:
+            groups[one.run, one.source.reader].append(one)
     for members in groups.values():
         taken = {one.rank for one in members if one.rank_from in ("file", "name")}
         free = (number for number in count() if number not in taken)

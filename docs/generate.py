@@ -1,5 +1,6 @@
 """Writes the pages of docs/ that are made from the code: `python -m docs.generate`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -41,12 +42,20 @@ def commands_page() -> str:
     lines = ["# Commands", "", "Made from the code by `make docs`. Exit codes: 0 ok, 1 a bug, 2 usage or environment,"]
     lines += ["3 regression, 4 inconclusive, 5 bad input, 6 archive problem, 130 interrupted."]
     for name in names("command"):
-        command: click.Command = load("command", name).command
-        settings = {"max_content_width": 100, "terminal_width": 100, "help_option_names": ["-h", "--help"]}
-        context = click.Context(command, info_name=f"tracelode {name}", **settings)
-        lines += ["", f"## {name}", "", "```", command.get_help(context), "```"]
+        for path, text in _helps(load("command", name).command, name):
+            lines += ["", f"{'#' * (2 + path.count(' '))} {path}", "", "```", text, "```"]
     assert set(tracelode.list_commands(click.Context(tracelode))) == set(names("command"))
     return "\n".join(lines) + "\n"
+
+
+def _helps(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+    """The help of a verb, and of each verb in it."""
+    settings = {"max_content_width": 100, "terminal_width": 100, "help_option_names": ["-h", "--help"]}
+    context = click.Context(command, info_name=f"tracelode {path}", **settings)
+    yield path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            yield from _helps(command.commands[name], f"{path} {name}")
 
 
 PAGES = {"tables.md": tables_page, "commands.md": commands_page, "health.md": health_page}

@@ -35,8 +35,10 @@ class Keeper(Protocol):
         """Whether that version of the analysis has run on the trace."""
         ...
 
-    def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], /) -> Trace:
-        """Keeps the tables an analysis derived; the trace with them."""
+    def put_derived(
+        self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], /, *, over: bool = True
+    ) -> Trace:
+        """Keeps the tables an analysis derived; the trace with them. Without `over` those that are there stay."""
         ...
 
 
@@ -63,8 +65,10 @@ class Scratch:
         """Whether the analysis has run on the trace."""
         return (trace.id, analysis) in self._done
 
-    def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], /) -> Trace:
-        """Keeps the tables an analysis derived; the trace with them."""
+    def put_derived(
+        self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], /, *, over: bool = True
+    ) -> Trace:
+        """Keeps the tables an analysis derived, over earlier ones; the trace with them."""
         self._folder.mkdir(parents=True, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=self._folder)  # what was put there before may be in use
         folder = Path(fresh) / analysis / trace.id  # the views take the trace's id from the folder
@@ -144,7 +148,8 @@ def _mined(trace: Trace, keeper: Keeper, analysis: ModuleType, name: str, option
         return keeper.open(trace.id)
     for needed in analysis.NEEDS:
         trace = _mined(trace, keeper, load("analysis", needed), needed, options)
-    return keeper.put_derived(trace, name, number, analysis.mine(trace, **_taken(analysis.mine, options)))
+    tables = analysis.mine(trace, **_taken(analysis.mine, options))
+    return keeper.put_derived(trace, name, number, tables, over=False)  # another process may have been first
 
 
 def _taken(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,11 +53,9 @@ def main() -> NoReturn:
     """Runs the command line and exits with the documented code."""
     gc.set_threshold(MOST_NEW)
     try:
-        tracelode.main(prog_name="tracelode", standalone_mode=False)
+        code: object = tracelode.main(prog_name="tracelode", standalone_mode=False)
     except Error as error:
         _stop(error.message, error.hint, error.exit_code)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
     except click.exceptions.NoArgsIsHelpError as asked:
         click.echo(asked.format_message(), err=True)
         sys.exit(2)
@@ -72,7 +70,7 @@ def main() -> NoReturn:
         # The reader of our output has gone (`| head`): not an error, and nothing must be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)  # click gives the code that a verb ends with by `Context.exit`
 
 
 def _one_line(error: click.ClickException) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "archive_option",
     "cache_archive",
     "cache_folder",
+    "counted",
     "format_option",
     "open_trace",
     "output_option",
@@ -180,6 +181,21 @@ def patience(what: str) -> Generator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def counted(what: str, total: int) -> Generator[Callable[[], None]]:
+    """Shows on a terminal how many of several things are done; gives what is to be called for each."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
 
 
 @contextmanager

@@ -15,11 +15,12 @@ from ..collect.ranks import natural, rank_of
 from ..mining.rank_run import Member
 from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
+from ..store.sources import Membership
 from ..store.trace import Trace
 from .options import cache_archive, progress
 from .text import clean
 
-__all__ = ["Group", "Unread", "open_group"]
+__all__ = ["Group", "Unread", "open_group", "run_group"]
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,17 @@ def _in_archive(name: str, archive: Archive) -> tuple[str, list[_Found]]:
     if run is None:
         trace = archive.open(name)
         return trace.source.rpartition("/")[2], [_Found(trace, trace.source, trace.facts.format)]
-    of_run = [one for one in members if one.run == run]
-    return run, [_Found(archive.open(one.trace_id), one.source.path, one.source.reader) for one in of_run]
+    return run, _members([one for one in members if one.run == run], archive)
+
+
+def _members(of_run: Sequence[Membership], archive: Archive) -> list[_Found]:
+    return [_Found(archive.open(one.trace_id), one.source.path, one.source.reader) for one in of_run]
+
+
+def run_group(run: str, of_run: Sequence[Membership], archive: Archive) -> Group:
+    """The traces of a run of the archive, of which what it remembers is given: for many runs that is read once."""
+    found, remarks = _distinct(_members(of_run, archive))
+    return Group(run, _ranked(found), archive, (), remarks)
 
 
 def _files(name: str) -> list[Input]:

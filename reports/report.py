@@ -7,6 +7,7 @@ from typing import Any, Literal
 __all__ = [
     "Block",
     "Chart",
+    "Check",
     "Column",
     "Curve",
     "Lane",
@@ -17,10 +18,13 @@ __all__ = [
     "Text",
     "Timeline",
     "Unit",
+    "Verdict",
 ]
 
 Unit = Literal["text", "count", "ns", "bytes", "share", "ratio", "id"]
 """How a value is shown: `share` is 0 to 1 and shown as a percentage; `ns` is shown in the unit that reads best."""
+
+Verdict = Literal["regression", "improvement", "neutral", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,31 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What became of one metric of a series, or of two sides that were compared.
+
+    `series` tells the series among all (a fingerprint's id, or what was compared), `title` the metric in words.
+    `value` is of the runs judged, `baseline` the median of those before; `low` and `high` are the limits beyond which
+    it is a change. Each is None where it was not collected or is not known.
+    """
+
+    series: str
+    metric: str
+    title: str
+    unit: Unit
+    verdict: Verdict
+    sentence: str
+    value: float | None = None
+    baseline: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class Report:
     """A whole report: `health` as remarks to read before any number, `verdict` in words, `identity` as label and value.
 
-    The sections follow.
+    The sections follow. `checks` are what an exit code rests on, in a report that judges.
     """
 
     topic: str
@@ -152,3 +177,4 @@ class Report:
     health: tuple[str, ...]
     sections: tuple[Section, ...]
     glossary: Mapping[str, str] = field(default_factory=dict[str, str])
+    checks: tuple[Check, ...] = ()

@@ -5,6 +5,7 @@
     traces/<trace id>/<table>.parquet                immutable
     derived/<analysis>@<version>/<trace id>/...      mined tables, rebuildable; under a user's rules `@<version>+<mark>`
     sources/<hash of path, size, time, reader>       the trace a file gave, its run and rank; see `store.sources`
+    history/                                         measured runs, and decisions on them; see `store.history`
     catalog.duckdb                                   commented views for SQL clients, rebuildable
     .staging/                                        what is being written
 
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ArchiveError, Error
+from .history import History
 from .kinds import rules_mark
 from .sources import Membership, Source, Sources, source_rows
 from .staging import Staging, put_whole, sync_folder
@@ -91,6 +93,8 @@ class Archive:
     def open(self, prefix: str) -> Trace:
         """The trace whose id begins with that; raises `Error` when none or several do."""
         folder = self.path / "traces"
+        if len(prefix) == ID_LENGTH and prefix.isalnum() and (folder / prefix).is_dir():
+            return self._trace(self._manifest(folder / prefix))  # without a look at all the others
         found = sorted(folder.glob(f"{prefix}*")) if prefix.isalnum() and folder.is_dir() else []
         if len(found) != 1:
             if not folder.is_dir():
@@ -156,22 +160,26 @@ class Archive:
             manifest = Manifest(id, FORMAT, source, facts, notes, staging.finish(), run)
             staging.write_text("manifest.json", json.dumps(asdict(manifest), indent=1, sort_keys=True) + "\n")
             target = self.path / "traces" / id
-            if target.exists() and self._read_by(target, source):
+            over = target.exists() and not self._read_by(target, source)
+            if not self._publish(staging.path, target, over=over):
                 manifest = self._manifest(target)
-            else:
-                self._publish(staging.path, target)
             self.remember(Membership(id, source, run))
             return self._trace(manifest)
 
-    def put_derived(self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any]) -> Trace:
-        """Stores the tables that an analysis mined from a trace, in place of earlier ones; the trace with them."""
+    def put_derived(
+        self, trace: Trace, analysis: str, version: int, tables: Mapping[str, Any], *, over: bool = True
+    ) -> Trace:
+        """Stores the tables that an analysis mined from a trace; the trace with them.
+
+        They take the place of earlier ones; without `over` those that are there stay, which others may be reading.
+        """
         with self.stage() as staging, _disk_errors(self.path):
             for name, table in tables.items():
                 staging.write(name, table)
             staging.write_text(
                 "manifest.json", json.dumps({"files": staging.finish()}, indent=1, sort_keys=True) + "\n"
             )
-            self._publish(staging.path, self._derived(analysis, version) / trace.id)
+            self._publish(staging.path, self._derived(analysis, version) / trace.id, over=over)
         return self.open(trace.id)
 
     def has_derived(self, trace: Trace, analysis: str, version: int) -> bool:
@@ -193,7 +201,7 @@ class Archive:
                 staging.write_text(file, text)
                 files[file] = {"file": file, "sha256": _sha256(staging.path / file)}
             staging.write_text("manifest.json", json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
-            self._publish(staging.path, self.path / "derived" / f"{name}@{version}" / owner)
+            self._publish(staging.path, self.path / "derived" / f"{name}@{version}" / owner, over=True)
         for other in (self.path / "derived").glob(f"{name}@*"):
             if other.name != f"{name}@{version}":
                 shutil.rmtree(other / owner, ignore_errors=True)
@@ -207,6 +215,10 @@ class Archive:
             return {file: (folder / file).read_bytes().decode("utf-8") for file in files} if whole else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def history(self) -> History:
+        """The runs of this archive as they were measured, and the decisions on them."""
+        return History(self.path)
 
     def sql(self, query: str) -> "pl.DataFrame":
         """Runs one statement over the views of all traces (see `store.query`)."""
@@ -241,7 +253,7 @@ class Archive:
         return path
 
     def fsck(self) -> Iterator[Damage]:
-        """Compares every file with its manifest: what is missing or altered, in traces and in mined tables."""
+        """Compares every file with its manifest: what is missing or altered, of traces, mined tables, the history."""
         for entry in sorted([*self.path.glob("traces/*"), *self.path.glob("derived/*/*")]):
             try:
                 files = json.loads((entry / "manifest.json").read_text())["files"]
@@ -254,6 +266,8 @@ class Archive:
                     yield Damage(entry.name, path.name, "is missing")
                 elif _sha256(path) != file["sha256"]:
                     yield Damage(entry.name, path.name, "does not have the sha256 of its manifest")
+        for path, fault in self.history().damaged():
+            yield Damage(path.parent.name, str(path.relative_to(self.path)), fault)
 
     def _check_format(self) -> None:
         marker = self.path / "archive.toml"
@@ -275,8 +289,11 @@ class Archive:
         if not (self.path / "archive.toml").exists():
             put_whole(self.path / "archive.toml", f"format = {FORMAT}\n", self.path / ".staging")
 
-    def _publish(self, staged: Path, target: Path) -> None:
-        """Renames the staged folder into place, whoever else does the same at the same moment."""
+    def _publish(self, staged: Path, target: Path, *, over: bool) -> bool:
+        """Renames the staged folder into place, whoever else does the same at the same moment.
+
+        False where one is there and is not to be replaced: it never is away then, for those who read it.
+        """
         target.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(100):
             try:
@@ -284,6 +301,8 @@ class Archive:
             except OSError as error:
                 if not target.is_dir():
                     raise error
+                if not over:
+                    return False
                 retired = self.path / ".staging" / f"retired-{uuid.uuid4().hex}"
                 try:
                     target.rename(retired)
@@ -292,7 +311,7 @@ class Archive:
                 shutil.rmtree(retired, ignore_errors=True)
             else:
                 sync_folder(target.parent)
-                return
+                return True
         raise ArchiveError(f"{target}: other writers replace it all the time", "try again")
 
     def _read_by(self, folder: Path, source: Source) -> bool:

@@ -119,10 +119,17 @@ class Staging:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def put_whole(path: Path, text: str, staging: Path) -> None:
-    """Writes a small file whole or not at all: into the folder `staging` first, which is on the same disk."""
+def put_whole(path: Path, text: str, staging: Path, *, durable: bool = False) -> None:
+    """Writes a small file whole or not at all: into the folder `staging` first, which is on the same disk.
+
+    With `durable` its content is on the disk before its name is.
+    """
     temporary = staging / f"{uuid.uuid4().hex}.text"
-    temporary.write_text(text)
+    with temporary.open("w") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     temporary.replace(path)
 
 

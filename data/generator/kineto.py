@@ -15,6 +15,7 @@ from .workload import Workload
 
 __all__ = ["write_kineto"]
 
+DAY_NS = 86_400_000_000_000
 DEVICE = """    {
       "id": %d, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85017493504,
       "computeMajor": 9, "computeMinor": 0,
@@ -99,10 +100,11 @@ def _head(workload: Workload) -> str:
     distribution = f'  "distributedInfo": {json.dumps(distributed)},\n' if workload.world_size > 1 else ""
     return (
         f'\n{{\n  "schemaVersion": 1,\n  "deviceProperties": [\n{devices}\n  ],\n{distribution}'
-        '  "cupti_version": 130000,\n  "cuda_runtime_version": 12080,\n  "cuda_driver_version": 13000,\n'
+        '  "cupti_version": 130000,\n  "cuda_runtime_version": 12080,\n'
+        f'  "cuda_driver_version": {workload.driver},\n'
         f'  "profile_memory": {int(workload.memory_events)},\n  "with_stack": {int(workload.python_frames)},\n'
         f'  "record_shapes": 1,\n  "trace_id": "{identity}",\n  "displayTimeUnit": "ms",\n'
-        f'  "baseTimeNanoseconds": {KINETO_BASE_NS},\n  "traceEvents": [\n'
+        f'  "baseTimeNanoseconds": {KINETO_BASE_NS + workload.day * DAY_NS},\n  "traceEvents": [\n'
     )
 
 

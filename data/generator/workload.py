@@ -39,6 +39,8 @@ class Workload:
     # Not in the text of the workload, from which a trace has its id:
     deep_stacks: bool = field(default=False, repr=False)  # frames of modules around each operator of the forward pass
     clock_step_ns: int = field(default=1, repr=False)  # kernels last multiples of it: 32 ns on A100 and H100
+    day: int = field(default=0, repr=False)  # days by which a Kineto file's times are later
+    driver: int = field(default=13000, repr=False)  # CUDA's version of the driver, as Kineto writes it
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or self.layers < 1 or self.warm_up < 0:

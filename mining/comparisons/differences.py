@@ -9,6 +9,7 @@ import numpy as np
 from ...store.errors import Error
 from ...store.tables import TABLES
 from ...store.trace import Trace
+from ..delta import apart, rounded
 from ..differences import Both, Side, changed_words
 from ..finding import Finding
 from ..stretches import Dictionary, side_of
@@ -82,9 +83,9 @@ def rows(base: Side, side: Side, labels: list[str]) -> list[dict[str, Any]]:
     total, gaps = _sums(base, side)
     parts = [gaps, *_operations(base, side, labels)]
     return [
-        *_rounded([total]),
-        *_rounded(parts),
-        *(row for one in _sequences(base, side, labels) for row in _rounded([one])),
+        *rounded([total]),
+        *rounded(parts),
+        *(row for one in _sequences(base, side, labels) for row in rounded([one])),
     ]
 
 
@@ -168,12 +169,8 @@ def _row(
     """A row of the table but for base and number; the differences are fractions, so they add up."""
     rates = [Fraction(count, one.iterations) for count, one in zip(counts, (base, side), strict=True)]
     before, now = (Fraction(time, one.iterations) for time, one in zip(times, (base, side), strict=True))
-    delta = now - before
-    both = counts[0] > 0 and counts[1] > 0
-    calls = (rates[1] - rates[0]) * Fraction(times[0], counts[0]) if both else delta
     return {
         "kind": kind,
-        "change": _change(counts, rates[1] - rates[0], delta, calls),
         "base_iterations": base.iterations,
         "iterations": side.iterations,
         "base_count": counts[0],
@@ -184,32 +181,6 @@ def _row(
         "count_per_iteration": float(rates[1]),
         "base_time_per_iteration_ns": round(before),
         "time_per_iteration_ns": round(now),
-        "delta_ns": delta,
-        "calls_ns": calls,
-        "speed_ns": delta - calls,
         "symbols": symbols,
+        **apart((rates[0], rates[1]), (before, now)),
     }
-
-
-def _rounded(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows with differences in whole nanoseconds, whose sum is that of the fractions, rounded."""
-    running = Fraction(0)
-    for row in found:
-        before = round(running)
-        running += row["delta_ns"]
-        delta = round(running) - before
-        if row["calls_ns"] is None:
-            yield row | {"delta_ns": delta}
-        else:
-            calls = round(row["calls_ns"]) if row["speed_ns"] else delta
-            yield row | {"delta_ns": delta, "calls_ns": calls, "speed_ns": delta - calls}
-
-
-def _change(counts: tuple[int, int], rate: Fraction, delta: Fraction, calls: Fraction) -> str:
-    if not counts[0] or not counts[1]:
-        return "appeared" if counts[1] else "vanished"
-    if not rate and not delta:
-        return "same"
-    if rate and abs(calls) >= abs(delta - calls):
-        return "more" if rate > 0 else "fewer"
-    return "slower" if delta > calls else "faster"

@@ -21,6 +21,6 @@ def command(archive_path: Path) -> None:
     if damaged:
         raise ArchiveError(
             f"{archive_path}: {len(damaged)} damaged files",
-            "remove the folder of the trace and ingest its source again",
+            "remove the folder of the trace and ingest its source again; of the history, remove the file",
         )
     click.echo(f"{len(archive.manifests())} traces, every file as its manifest says")

@@ -89,8 +89,7 @@ def _rank(archive: "Archive", outcomes: list["Outcome"]) -> None:
     from ..text import clean
 
     runs = sorted({o.input.run for o in outcomes if o.trace and o.input.run is not None})
-    for run in runs:
-        place_in_order(archive, run)
+    place_in_order(archive, *runs)
     for line in remarks(archive, runs):
         click.echo(f"warning: {clean(line)}", err=True)
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, patience, width_of, write_output
+from ..options import (
+    archive_option,
+    counted,
+    format_option,
+    open_trace,
+    output_option,
+    patience,
+    width_of,
+    write_output,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +119,7 @@ def command(
     with (
         tempfile.TemporaryDirectory(prefix="tracelode-") as folder,
         closing(_mined(traces, archive_path, wanted, Path(folder), errors)) as answers,
-        _counted(traces) as step,
+        counted("mining", len(traces)) as step,
     ):
         pieces = _shown(answers, several, format, output, step)
         if output is None and not sys.stdout.isatty():
@@ -300,21 +309,6 @@ def _document(answer: Answer) -> bytes:
         "notes": [{"kind": note.kind, "count": note.count, "meaning": note.meaning} for note in trace.notes],
     }
     return (json.dumps(document, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-
-
-@contextmanager
-def _counted(traces: tuple[str, ...]) -> Generator[Callable[[], None]]:
-    """Shows on a terminal how many of several traces are done; gives what is to be called for each."""
-    if len(traces) < 2 or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("mining"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("mining", total=len(traces))
-        yield lambda: bar.advance(task)
 
 
 def _say(error: "Error", count: int) -> None:

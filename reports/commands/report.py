@@ -1,7 +1,5 @@
 """Writes a report about a trace, or about the ranks of a run."""
 
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,17 +7,14 @@ import click
 
 from ...store.parts import names
 from ..options import archive_option, patience, write_output
+from ..report_files import VERDICT, format_of, is_folder, report_on, texts_of, write_files, write_tables, write_texts
 from ..text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...store.trace import Trace
     from ..rank_group import Group
     from ..report import Report
-
-REPORT, VERDICT, NUMBERS = "report", "verdict", "numbers"
-"""What is kept of a report, each a file."""
 
 
 @click.command()
@@ -79,27 +74,25 @@ def command(
     tracelode report perf rank0.pt.trace.json.gz -o report.html
     tracelode report perf traces-of-a-run/ -o report.html
     """
-    from ...store.parts import load
     from ..rank_group import open_group
 
-    name = format or _by_suffix(output)
+    name = format or format_of(output)
     if topic != "uvm" and (after, plan) != (None, None):
         raise click.UsageError(f"--after and --plan are for the report uvm, not for {topic}")
     group = open_group(traces, archive_path)
     for one in group.unread:
         click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
     with patience("mining"):
-        if figures is not None or after is not None or _is_folder(output, name):
-            report = _report(topic, group)
+        if figures is not None or after is not None or is_folder(output, name):
+            report = report_on(topic, group)
             report = report if after is None else _after(report, group, after, archive_path)
-            texts = _texts(report, name)
+            texts = texts_of(report, name)
         else:
             report, texts = None, _kept(topic, group, name)
-    if report is not None and _is_folder(output, name):
-        tables = load("format", name).files(report)
-        _fill(Path(str(output)), {file: text.encode("utf-8", "replace") for file, text in tables.items()})
+    if report is not None and output is not None and is_folder(output, name):
+        write_tables(report, name, output)
     else:
-        _write(texts, output)
+        write_texts(texts, output)
     if report is not None and figures is not None:
         _draw(report, figures, figure_format)
     if output is not None:
@@ -107,34 +100,6 @@ def command(
     if plan is not None:
         _plan(group, plan)
     _judge(group)
-
-
-def _report(topic: str, group: "Group") -> "Report":
-    """The report on the trace, with what there is of its ranks; on the ranks, if there are several traces."""
-    from ...mining.finding import Finding
-    from ...mining.mine import find
-    from ...mining.rank_run import mine_run
-    from ...store.errors import Error
-    from ...store.parts import load
-    from .. import ranks
-
-    def ask(trace: "Trace", analysis: str) -> Finding:
-        return find(trace, group.archive, analysis)
-
-    if len(group.members) > 1:
-        if topic == "workload":
-            from ..workload_group import build
-
-            return build(group, ask)
-        if topic != "perf":
-            raise Error(f"{topic} is a report on one trace, these are {len(group.members)}", "give one of them")
-        return ranks.build(group, ask)
-    trace = group.members[0].trace
-    report = load("topic", topic).build(trace, partial(ask, trace))
-    if topic != "perf" or not ranks.several_ranks(trace):
-        return report
-    sections = ranks.rank_sections(mine_run(group.members, group.archive))
-    return replace(report, sections=(*report.sections, *sections), glossary={**report.glossary, **ranks.GLOSSARY})
 
 
 def _after(report: "Report", group: "Group", after: str, archive_path: Path) -> "Report":
@@ -153,13 +118,6 @@ def _plan(group: "Group", path: Path) -> None:
     click.echo(f"{said}\nwritten: {path}", err=True)
 
 
-def _is_folder(output: Path | None, name: str) -> bool:
-    """Whether the output is to be a folder with a file for each table."""
-    from ...store.parts import load
-
-    return output is not None and not output.suffix and str(output) != "-" and hasattr(load("format", name), "files")
-
-
 def _kept(topic: str, group: "Group", name: str) -> "Mapping[str, str]":
     """The texts of the report on one trace as they were kept when they were made last, by the same code; else new ones.
 
@@ -170,29 +128,15 @@ def _kept(topic: str, group: "Group", name: str) -> "Mapping[str, str]":
     from ...store.version import code_mark
 
     if len(group.members) > 1:
-        return _texts(_report(topic, group), name)
+        return texts_of(report_on(topic, group), name)
     form = load("format", name)
     fitted = f"-{form.fitted()}" if hasattr(form, "fitted") else ""
     owner, kind, version = group.members[0].trace.id, f"report-{topic}-{name}{fitted}", code_mark() + rules_mark()
     there = group.archive.kept(owner, kind, version)
     if there is None:
-        there = _texts(_report(topic, group), name)
+        there = texts_of(report_on(topic, group), name)
         group.archive.keep(owner, kind, version, there)
     return there
-
-
-def _texts(report: "Report", name: str) -> "Mapping[str, str]":
-    """The report in that format, its verdict, and beside HTML its numbers."""
-    from ...store.parts import load
-
-    texts = {REPORT: load("format", name).render(report), VERDICT: report.verdict}
-    return texts | ({NUMBERS: load("format", "json").render(report)} if name == "html" else {})
-
-
-def _write(texts: "Mapping[str, str]", output: Path | None) -> None:
-    write_output(texts[REPORT].encode("utf-8", "replace"), output)
-    if output is not None and NUMBERS in texts:
-        write_output(texts[NUMBERS].encode("utf-8", "replace"), output.with_suffix(".json"))
 
 
 def _draw(report: "Report", folder: Path, form: str) -> None:
@@ -203,17 +147,8 @@ def _draw(report: "Report", folder: Path, form: str) -> None:
     if not drawn:
         click.echo(f"no charts: there is nothing to draw in this report, and nothing was written to {folder}", err=True)
         return
-    _fill(folder, drawn)
+    write_files(folder, drawn)
     click.echo(f"charts: {len(drawn)} in {folder}", err=True)
-
-
-def _fill(folder: Path, files: "Mapping[str, bytes]") -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise click.UsageError(f"{folder}: {error.strerror}") from error
-    for name, content in files.items():
-        write_output(content, folder / name)
 
 
 def _judge(group: "Group") -> None:
@@ -222,14 +157,3 @@ def _judge(group: "Group") -> None:
         worst = max((one.error for one in group.unread), key=lambda error: error.exit_code)
         there = len(group.unread) + len(group.members)
         raise type(worst)(f"{len(group.unread)} of {there} not read", "the errors above say why")
-
-
-def _by_suffix(output: Path | None) -> str:
-    from ...store.parts import load
-
-    if output is None or str(output) == "-":
-        return "terminal"
-    fitting = [name for name in names("format") if output.suffix == load("format", name).SUFFIX]
-    if not fitting:
-        raise click.UsageError(f"no report format writes {output.suffix or 'files without a suffix'}: give --format")
-    return fitting[0]

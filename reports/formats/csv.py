@@ -3,10 +3,11 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
 from io import StringIO
 from typing import Any
 
-from ..report import Report, Table
+from ..report import Check, Column, Report, Table
 from ..rows import csv_cell
 from ..units import plain
 
@@ -32,6 +33,9 @@ def files(report: Report) -> Mapping[str, str]:
 
 
 def _tables(report: Report) -> Iterator[tuple[str, Table]]:
+    if report.checks:
+        columns = tuple(Column(field.name, field.name) for field in fields(Check))
+        yield "checks", Table("Checks", columns, [asdict(check) for check in report.checks], "")
     for section in report.sections:
         for block in section.blocks:
             if isinstance(block, Table):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...store.version import VERSION
+from ..checks import sections
 from ..markup import Markup, element, fragment, raw
 from ..pictures import NARROW, WIDE, draw
 from ..report import Block, Chart, Column, Report, Section, Table, Text, Timeline
@@ -55,13 +56,14 @@ def render(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[Markup]:
     numbers = count(1)
-    ids = [f"{at}-{_slug(section.key)}" for at, section in enumerate(report.sections, 1)]
+    shown = sections(report)
+    ids = [f"{at}-{_slug(section.key)}" for at, section in enumerate(shown, 1)]
     yield element("a", "Skip to the findings", class_="skip", href="#findings")
     yield _header(report)
     yield element(
         "div",
         _contents(report, ids),
-        element("main", *(_section(s, i, numbers) for s, i in zip(report.sections, ids, strict=True)), id="findings"),
+        element("main", *(_section(s, i, numbers) for s, i in zip(shown, ids, strict=True)), id="findings"),
         class_="page",
     )
     yield _footer(report)
@@ -82,7 +84,7 @@ def _header(report: Report) -> Markup:
 
 def _contents(report: Report, ids: Sequence[str]) -> Markup:
     links = [
-        element("li", element("a", clean(s.heading), href="#" + i)) for s, i in zip(report.sections, ids, strict=True)
+        element("li", element("a", clean(s.heading), href="#" + i)) for s, i in zip(sections(report), ids, strict=True)
     ]
     if report.glossary:
         links.append(element("li", element("a", "Glossary", href="#glossary")))

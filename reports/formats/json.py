@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -26,6 +27,7 @@ def render(report: Report) -> str:
         "trace_id": report.trace_id,
         "health": report.health,
         "verdict": report.verdict,
+        "checks": [asdict(check) for check in report.checks],
         "identity": [{"label": label, "value": value} for label, value in report.identity],
         "sections": [_section(s) for s in report.sections],
         "glossary": report.glossary,

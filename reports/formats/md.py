@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..blocks import bars, sparkline
+from ..checks import sections
 from ..report import Block, Chart, Report, Section, Table, Text, Timeline, Unit
 from ..rows import markdown_cell
 from ..text import clean, shorten
@@ -50,7 +51,7 @@ def _pieces(report: Report) -> Iterator[str]:
     yield f"{_inline(report.verdict)}\n"
     if report.identity:
         yield _grid(("", ""), [(label, value) for label, value in report.identity], (False, False))
-    for section in report.sections:
+    for section in sections(report):
         yield from _section(section)
     if report.glossary:
         yield "## Glossary\n"
@@ -104,7 +105,7 @@ def _chart(chart: Chart) -> Iterator[str]:
     if not values:
         yield f"{_inline(chart.description)}\n"
     elif "labels" in drawn:
-        numbers = [show(value, "ns") for value in values]
+        numbers = [show(value, unit) for value in values]
         rows = list(zip(drawn["labels"], numbers, bars(values, _WIDTH // 2), strict=True))
         yield _grid(("", drawn["title"], ""), rows, (False, True, False))
     else:

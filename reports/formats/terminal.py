@@ -9,6 +9,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from ..blocks import bars, sparkline
+from ..checks import sections
 from ..report import Block, Chart, Column, Report, Section, Table, Text, Timeline, Unit
 from ..text import clean, shorten
 from ..timeline import busy_ns, busy_shares
@@ -76,7 +77,7 @@ def _parts(report: Report, width: int) -> Iterator["RenderableType"]:
     yield _text(report.verdict)
     yield ""
     yield from _pairs(report.identity, width)
-    for section in report.sections:
+    for section in sections(report):
         yield from _section(section, width)
     if report.glossary:
         yield ""
@@ -206,17 +207,17 @@ def _chart(chart: Chart, width: int) -> Iterator["RenderableType"]:
     if not values:
         yield _text("see the chart in the HTML report", "dim")
     elif "labels" in drawn:
-        yield _bar_grid(drawn["labels"], values, width)
+        yield _bar_grid(drawn["labels"], values, unit, width)
         yield _text(drawn["title"], "dim")
     else:
         yield _text(sparkline(values, width), "blue")
         yield _text(f"{drawn['title']}: {show(min(values), unit)} to {show(max(values), unit)}", "dim")
 
 
-def _bar_grid(labels: Sequence[str], values: Sequence[float], width: int) -> "RenderableType":
+def _bar_grid(labels: Sequence[str], values: Sequence[float], unit: Unit, width: int) -> "RenderableType":
     from rich.table import Table as Grid
 
-    numbers = [show(value, "ns") for value in values]
+    numbers = [show(value, unit) for value in values]
     room = max(width - max(map(len, numbers)) - 2, 2)
     name = max(min(max(map(len, labels)), room // 2), 1)
     grid = Grid.grid(padding=(0, 1))

@@ -10,7 +10,7 @@ import pytest
 from tests.collect.small_traces import trace
 from tracelode.collect.ingest import read, read_all
 from tracelode.collect.inputs import Input
-from tracelode.store import Archive, Error, UnreadableFile
+from tracelode.store import Archive, UnreadableFile
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 KILLS = 60
@@ -120,12 +120,14 @@ class Killer(str):
         return os._exit, (1,)
 
 
-def test_a_process_that_is_killed_is_told_in_words(tmp_path: Path) -> None:
+def test_an_input_whose_processes_are_killed_is_told_in_words_and_stops_no_other(tmp_path: Path) -> None:
     path = SAMPLES / "train.sqlite"
     inputs = [Input(path, path, Killer()), Input(path, path)]
-    with pytest.raises(Error, match="a reading process was killed") as caught:
-        list(read_all(inputs, tmp_path / "archive", jobs=2))
-    assert caught.value.hint == "try fewer --jobs"
+    killed, other = read_all(inputs, tmp_path / "archive", jobs=2)
+    assert killed.error is not None
+    assert killed.error.message.startswith(f"{path}: the process that worked on it was killed")
+    assert killed.error.hint == "try fewer --jobs"
+    assert other.new
 
 
 def test_of_each_input_all_bytes_are_heard_once_known_or_not(tmp_path: Path) -> None:

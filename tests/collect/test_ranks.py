@@ -86,6 +86,13 @@ def test_traces_without_a_rank_take_the_numbers_left_over_in_the_order_of_their_
     assert remarks(archive, ["r"]) == []
 
 
+def test_the_ranks_of_each_run_are_counted_apart(tmp_path: Path) -> None:
+    lay(tmp_path, a=trace("a"), b=trace("b"))
+    archive = lay(tmp_path, "s", c=trace("c"))
+    place_in_order(archive, "r", "s")
+    assert ranks(archive) == {"a.json": (0, "order"), "b.json": (1, "order"), "c.json": (0, "order")}
+
+
 def test_a_rank_that_two_traces_claim_is_kept_for_both_and_told(tmp_path: Path) -> None:
     archive = lay(tmp_path, rank0=trace("a"), other=trace("b", rank=0))
     lay(tmp_path, "s", rank0_again=trace("c"))

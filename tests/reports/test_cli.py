@@ -263,3 +263,9 @@ def test_an_archive_whose_name_is_no_utf8_is_refused_before_anything_is_read(tmp
     error = refused("ingest", KINETO, "--archive", Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")), code=2)
     assert "the name of an archive's folder must be UTF-8" in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_verdict_is_the_exit_code_of_the_process(tmp_path: Path) -> None:
+    run("ingest", KINETO, "--archive", tmp_path / "t")
+    assert "nconclusive" in run("watch", "check", "--archive", tmp_path / "t", code=4).stdout
+    assert run("compare", KINETO, "--", KINETO, code=4).stdout

@@ -97,6 +97,33 @@ def test_fsck_names_every_altered_and_missing_file(tmp_path: Path) -> None:
     assert [(d.file, d.fault) for d in archive.fsck()] == [("pattern.parquet", "is missing")]
 
 
+def test_what_another_process_has_put_there_meanwhile_stays_where_it_is(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    trace = add(archive, A, kernel("x", 0, 1))
+    pattern = {
+        "pattern": 0,
+        "sequence": 0,
+        "process": 1,
+        "length": 2,
+        "time_ns": 4,
+        "idle_ns": 0,
+        "symbols": ["a", "b"],
+    }
+    for count, over in ((3, False), (5, False), (7, True)):
+        trace = archive.put_derived(
+            trace, "patterns", 1, {"pattern": rows("pattern", {**pattern, "count": count})}, over=over
+        )
+        place = (tmp_path / "derived" / "patterns@1" / A).stat().st_ino
+        if count == 3:
+            first = place
+        assert (place == first) == (count < 7)
+    assert trace.sql("select count from pattern").rows() == [(7,)]
+    events = (tmp_path / "traces" / A).stat().st_ino
+    add(archive, A, kernel("x", 0, 1))
+    assert (tmp_path / "traces" / A).stat().st_ino == events
+    assert list(tmp_path.glob(".staging/*")) == []
+
+
 def test_mined_tables_stand_beside_events_and_a_newer_version_decides(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     trace = add(archive, A, kernel("x", 0, 1))

@@ -151,3 +151,13 @@ def test_a_report_without_charts_says_so_and_writes_none(tmp_path: Path) -> None
         f"no charts: there is nothing to draw in this report, and nothing was written to {folder}\n"
     )
     assert not folder.exists()
+
+
+def test_a_format_of_checks_of_a_report_without_them_says_what_to_take(tmp_path: Path) -> None:
+    written = tmp_path / "out.xml"
+    result = _run("report", "perf", SAMPLES / "train.json.gz", "--archive", tmp_path / "archive", "-o", written)
+    assert isinstance(result.exception, Error)
+    assert result.exception.exit_code == 2
+    assert result.exception.message == "the format junit holds checks, and the report perf has none"
+    assert "take html, md, json, csv or terminal" in result.exception.hint
+    assert not written.exists()

@@ -2,6 +2,7 @@ import csv
 from io import StringIO
 
 from tests.browser.hostile import HOSTILE
+from tests.reports.formats.judged import ABSENT, SLOWER, judged
 from tests.reports.formats.small import small
 from tracelode.reports.formats.csv import SUFFIX, files, render
 from tracelode.reports.report import Column, Report, Section, Table
@@ -27,6 +28,17 @@ def test_a_folder_gets_a_file_for_each_table_with_the_columns_of_the_json_report
     assert list(found) == ["01-kernels-kernels.csv", "02-kernels-gaps.csv"]
     assert found["01-kernels-kernels.csv"].splitlines()[0] == "name,calls,total_ns,share,note"
     assert found["02-kernels-gaps.csv"] == "cause\n"
+
+
+def test_checks_come_first_with_exact_numbers() -> None:
+    assert render(judged(SLOWER, ABSENT)) == (
+        "checks,Checks\n"
+        "series,metric,title,unit,verdict,sentence,value,baseline,low,high\n"
+        '5f1e0a,iteration_p50_ns,"Iteration time, median",ns,regression,Three runs are above the limit.,'
+        "10650000.0,10000000.0,9700000.0,10300000.0\n"
+        "77aa00,uvm_bytes,UVM bytes,bytes,inconclusive,Not collected.,,,,\n"
+    )
+    assert list(files(judged(SLOWER))) == ["01-checks-checks.csv"]
 
 
 def test_it_is_found_by_its_suffix() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
+from tests.reports.formats.judged import SLOWER, UNDECIDED, hostile, judged
 from tests.reports.formats.small import KERNELS, small
 from tracelode.reports.charts.style import PALETTE
 from tracelode.reports.formats import html
@@ -52,6 +53,22 @@ class Page(HTMLParser):
 
 def of_table(rows: list[dict[str, Any]], *columns: Column, limit: int = 25) -> Report:
     return Report("perf", "T", "V", "0", (), (), (Section("s", "S", "", (Table("C", columns, rows, "", limit),)),))
+
+
+def test_checks_are_the_first_section_and_the_first_in_the_contents() -> None:
+    page = Page(render(judged(UNDECIDED, SLOWER)))
+    assert page.texts("h2") == ["Contents", "Checks", "Why"]
+    assert page.texts("a")[1:3] == ["Checks", "Why"]
+    assert page.texts("td")[:3] == ["regression", "Iteration time, median", "+6.5\u202f%"]
+    assert page.texts("li")[2:] == ["Iteration time, median: Three runs are above the limit.",
+                                    "GPU busy: Run it two more times."]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_of_a_check_is_an_element(text: str) -> None:
+    page, harmless = Page(render(hostile(text))), Page(render(hostile("x" * len(text))))
+    assert [name for name, *_ in page.elements] == [name for name, *_ in harmless.elements]
+    assert f"{text}: {text}" in page.texts("li")
 
 
 def test_it_is_found_among_the_formats() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.reports.formats.judged import ABSENT, SLOWER, judged
 from tests.reports.formats.small import KERNELS, small
 from tracelode import __version__
 from tracelode.reports.formats.json import SUFFIX, render
@@ -31,7 +32,8 @@ def test_it_is_found_among_the_formats() -> None:
 def test_the_whole_report_is_there() -> None:
     content = json.loads(render(small()))
     assert list(content) == [
-        "schema", "tool", "topic", "title", "trace_id", "health", "verdict", "identity", "sections", "glossary",
+        "schema", "tool", "topic", "title", "trace_id", "health", "verdict", "checks", "identity", "sections",
+        "glossary",
     ]  # fmt: skip
     sections = content.pop("sections")
     assert content == {
@@ -41,6 +43,7 @@ def test_the_whole_report_is_there() -> None:
         "title": "Where the time goes",
         "verdict": "One iteration of six takes three times as long.",
         "trace_id": "3f9a" * 16,
+        "checks": [],
         "identity": [{"label": "host", "value": "node17"}, {"label": "device", "value": "H100"}],
         "health": ["2 kernels have no launch."],
         "glossary": {"busy": "Something runs."},
@@ -83,6 +86,24 @@ def test_the_whole_report_is_there() -> None:
     assert sections[3] == {
         "key": "uvm", "heading": "Unified memory", "sentence": "Not collected.", "notes": [], "blocks": [],
     }  # fmt: skip
+
+
+def test_checks_are_exact_in_the_order_given() -> None:
+    slower = {
+        "series": "5f1e0a", "metric": "iteration_p50_ns", "title": "Iteration time, median", "unit": "ns",
+        "verdict": "regression", "sentence": "Three runs are above the limit.",
+        "value": 10_650_000.0, "baseline": 10_000_000.0, "low": 9_700_000.0, "high": 10_300_000.0,
+    }  # fmt: skip
+    absent = {
+        "series": "77aa00", "metric": "uvm_bytes", "title": "UVM bytes", "unit": "bytes",
+        "verdict": "inconclusive", "sentence": "Not collected.",
+        "value": None, "baseline": None, "low": None, "high": None,
+    }  # fmt: skip
+    assert json.loads(render(judged(ABSENT, replace(SLOWER, value=math.nan))))["checks"] == [
+        absent,
+        slower | {"value": None},
+    ]
+    assert json.loads(render(judged(SLOWER, ABSENT)))["checks"] == [slower, absent]
 
 
 def test_a_chart_carries_its_data() -> None:

@@ -2,9 +2,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
+from tests.reports.formats.judged import SLOWER, UNDECIDED, hostile, judged
 from tests.reports.formats.small import small
 from tracelode.reports.formats.md import MOST_BYTES, SUFFIX, render
-from tracelode.reports.report import Column, Report, Section, Table, Text
+from tracelode.reports.report import Chart, Column, Report, Section, Table, Text
 from tracelode.store.parts import load
 from tracelode.store.version import VERSION
 
@@ -65,6 +66,31 @@ def test_the_page_begins_with_health_verdict_and_identity() -> None:
     )
 
 
+CHECKS = """\
+Regression.
+
+## Checks
+
+1 regression, 1 inconclusive.
+
+**Checks, the worst first**
+
+| Verdict | Metric | Change | Value | Baseline | Low limit | High limit | Series |
+|---|---|---|---|---|---|---|---|
+| regression | Iteration time, median | +6.5 % | 10.7 ms | 10.0 ms | 9.70 ms | 10.3 ms | 5f1e0a |
+| inconclusive | GPU busy | −5.3 % | 90.0 % | 95.0 % | 92.0 % | – | 5f1e0a |
+
+- Iteration time, median: Three runs are above the limit.
+- GPU busy: Run it two more times.
+
+## Why
+"""
+
+
+def test_checks_stand_between_the_verdict_and_the_sections() -> None:
+    assert CHECKS in render(judged(UNDECIDED, SLOWER)).replace("\u202f", " ")
+
+
 def test_it_is_found_by_its_suffix() -> None:
     assert load("format", "md").SUFFIX == SUFFIX == ".md"
     assert VERSION not in render(small())  # the same report is the same text in all versions
@@ -90,6 +116,8 @@ def test_no_text_of_a_trace_is_markup_to_a_parser_of_markdown(text: str) -> None
                       "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
     assert sum(token.type == "heading_open" for token in tokens) == 2
     assert sum(token.type == "tr_open" for token in tokens) == 2
+    checks = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(render(hostile(text)))
+    assert {child.type for token in checks for child in token.children or ()} <= kinds | {"text", "text_special"}
     for link in ("://", "www."):  # GitHub makes links of these in plain text
         assert link not in page
 
@@ -124,3 +152,10 @@ def test_what_is_too_large_is_cut_and_said() -> None:
     assert "**Cut here**: " in page
     assert len(render(report(*many)).encode()) < MOST_BYTES
     assert "Cut here" not in render(report(*many))
+
+
+def test_the_bars_of_a_chart_have_the_unit_that_the_chart_says() -> None:
+    drawn = {"title": "T", "unit": "share", "labels": ["a"], "values": [0.0457]}
+    chart = Chart("C", {"usermeta": {"terminal": drawn}}, "", "")
+    report = Report("watch", "T", "V", "0", (), (), (Section("s", "S", "", (chart,)),))
+    assert "| a | 4.6\u202f% |" in render(report)

@@ -5,6 +5,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
+from tests.reports.formats.judged import SLOWER, UNDECIDED, judged
 from tests.reports.formats.small import small
 from tracelode.reports.formats.terminal import SUFFIX, fitted, render
 from tracelode.reports.report import Chart, Column, Lane, Report, Section, Table, Timeline
@@ -95,6 +96,30 @@ def of_table(rows: list[dict[str, object]], *columns: Column, limit: int = 25) -
 def test_it_is_found_among_the_formats() -> None:
     assert load("format", "terminal").render is render
     assert SUFFIX == ".txt"
+
+
+CHECKS = """\
+Regression.
+
+
+Checks
+1 regression, 1 inconclusive.
+
+Checks, the worst first
+Verdict       Metric                  Change  Value    Baseline  Low limit  High limit  Series
+──────────────────────────────────────────────────────────────────────────────────────────────
+regression    Iteration time, median  +6.5 %  10.7 ms  10.0 ms   9.70 ms    10.3 ms     5f1e0a
+inconclusive  GPU busy                −5.3 %  90.0 %   95.0 %    92.0 %     –           5f1e0a
+
+- Iteration time, median: Three runs are above the limit.
+- GPU busy: Run it two more times.
+
+Why
+"""
+
+
+def test_checks_stand_between_the_verdict_and_the_sections() -> None:
+    assert CHECKS in plain(render(judged(UNDECIDED, SLOWER), width=120, color=False))
 
 
 def test_a_report_as_text_in_full() -> None:
@@ -220,3 +245,10 @@ def test_what_the_text_was_fitted_to_is_its_width_and_colour(monkeypatch: pytest
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert fitted() == "33-colour"
+
+
+def test_the_bars_of_a_chart_have_the_unit_that_the_chart_says() -> None:
+    drawn = {"title": "T", "unit": "bytes", "labels": ["a", "b"], "values": [3 << 20, 2048]}
+    text = render(_alone(Chart("C", {"usermeta": {"terminal": drawn}}, "", "")), width=60, color=False)
+    assert "3.00 MiB" in text.replace("\u202f", " ")
+    assert "2.00 KiB" in text.replace("\u202f", " ")

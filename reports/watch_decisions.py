@@ -1,0 +1,101 @@
+"""What somebody decides about a series: that a change is as it should be, or that its baseline stays."""
+
+from collections.abc import Collection, Sequence
+
+from ..mining.gate import RULES
+from ..mining.headline import HEADLINE
+from ..mining.recorded import put_decision
+from ..mining.series import Accept, Entry, Pin, Series, Track
+from ..mining.words import plural
+from ..store.archive import Archive
+from ..store.errors import Error
+from .watching import found_series
+
+__all__ = ["accept", "pin", "unpin"]
+
+
+def accept(
+    archive: Archive,
+    series: str,
+    *,
+    reason: str,
+    now_ns: int,
+    metrics: Collection[str] = (),
+    since: str | None = None,
+) -> str:
+    """Begins the baseline anew where a change began, or at the run `since`; what was done, in words.
+
+    Of all metrics that show a change, or of those named; with `since` of all that there are. Raises `Error` where there
+    is nothing to accept.
+    """
+    one = found_series(archive, series)
+    tracks = _tracks(one, metrics)
+    if since is None:
+        begins = {track.metric.name: track.seen[0] for track in tracks if track.seen}
+    else:
+        first = _run(one, since)
+        begins = {track.metric.name: first for track in tracks}
+    if not begins:
+        what = f"series {one.id} shows no change" + (" in these metrics" if metrics else "")
+        raise Error(f"{archive.path}: {what}", "to begin its baseline anew all the same, name a run with --since")
+    if not reason.strip():
+        raise Error("a change is accepted for a reason", "say why with --reason: it is kept with the history")
+    put_decision(archive.history(), Accept(one.id, {name: run.unix_ns for name, run in begins.items()}, reason, now_ns))
+    said = ", ".join(f"{name} since {run.run.name}" for name, run in begins.items())
+    return f"accepted: {said}; the new baseline needs {plural(RULES.least, 'run')}, until then it is inconclusive"
+
+
+def pin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
+    """Keeps the runs that set the limits now as the baseline; what was done, in words.
+
+    Raises `Error` where too few runs do.
+    """
+    one = found_series(archive, series)
+    runs = {
+        track.metric.name: tuple(entry.key for entry in track.baseline)
+        for track in _tracks(one, metrics)
+        if len(track.baseline) >= RULES.least
+    }
+    if not runs:
+        raise Error(
+            f"{archive.path}: series {one.id} has no baseline of {RULES.least} runs to pin",
+            "make more runs of it first",
+        )
+    put_decision(archive.history(), Pin(one.id, runs, reason, now_ns))
+    return "pinned: " + ", ".join(f"{name} to {plural(len(keys), 'run')}" for name, keys in runs.items())
+
+
+def unpin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
+    """Lets the baseline move with the runs again; what was done, in words. Raises `Error` where none is pinned."""
+    one = found_series(archive, series)
+    names = [track.metric.name for track in _tracks(one, metrics) if _is_pinned(one, track)]
+    if not names:
+        raise Error(f"{archive.path}: no baseline of series {one.id} is pinned", "see what is: tracelode watch list")
+    put_decision(archive.history(), Pin(one.id, dict.fromkeys(names, ()), reason, now_ns))
+    return f"unpinned: {', '.join(names)}"
+
+
+def _is_pinned(series: Series, track: Track) -> bool:
+    """Whether the latest decision about the metric pins it, be there runs since or not."""
+    name = track.metric.name
+    about = [one for one in series.decisions if name in (one.runs if isinstance(one, Pin) else one.since)]
+    return bool(about) and isinstance(about[-1], Pin) and bool(about[-1].runs[name])
+
+
+def _tracks(series: Series, metrics: Collection[str]) -> Sequence[Track]:
+    """The metrics of the series, or those of them that are named."""
+    known, there = [one.name for one in HEADLINE], [track.metric.name for track in series.tracks]
+    for name in metrics:
+        if name not in known:
+            raise Error(f"there is no metric {name}", f"there are: {', '.join(known)}")
+        if name not in there:
+            raise Error(f"series {series.id}: {name} was not collected", f"there are: {', '.join(there)}")
+    return [track for track in series.tracks if not metrics or track.metric.name in metrics]
+
+
+def _run(series: Series, name: str) -> Entry:
+    found = [entry for entry in series.entries if entry.run.name == name]
+    if not found:
+        latest = ", ".join(entry.run.name for entry in series.entries[-5:])
+        raise Error(f"series {series.id}: no run {name} counts in it", f"the latest are: {latest}")
+    return found[-1]

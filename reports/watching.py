@@ -1,0 +1,261 @@
+"""Watches an archive's runs: measures those that are new, and judges each series by its history."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..mining.fingerprint import UNKNOWN
+from ..mining.measured_run import measure
+from ..mining.recorded import decisions, entries, is_recorded, put_run, recorded
+from ..mining.series import Entry, Series, Track, all_series
+from ..mining.words import plural
+from ..store.archive import Archive
+from ..store.errors import Error
+from ..store.sources import Membership
+from .checks import verdict_line
+from .rank_group import Unread, run_group
+from .report import Check, Report, Section
+from .sections import watched_metric, watched_series
+
+__all__ = ["GLOSSARY", "Recorded", "check", "found_series", "history_of", "known_series", "record", "record_run"]
+
+MOST_SHOWN = 12
+"""Metrics of which a check shows the history."""
+MOST_NAMED, MOST_GLANCES = 10, 4
+LOUD = ("regression", "improvement", "inconclusive")
+EXPLAINED = ("iteration_p50_ns", "iteration_p95_ns", "idle_ns", "exposed_communication_ns", "busy_share")
+"""Metrics that kernels explain, the first that changed."""
+
+GLOSSARY = {
+    "run": "One execution of the program, with all its ranks: one value of each metric.",
+    "series": "Runs that are comparable: same devices, driver, framework, model, ranks and collector.",
+    "limits": "Where the next run lies nine times out of ten on each side, but no closer to the median than 3 %.",
+    "regression": "Beyond the limits on the worse side in three runs on end.",
+    "inconclusive": "Too few runs, or a change that is not confirmed yet. It is never a pass.",
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The names of the runs that were measured, and those that could not be."""
+
+    measured: tuple[str, ...]
+    failed: tuple[Unread, ...]
+
+
+def record(archive: Archive, runs: Collection[str] | None = None) -> Recorded:
+    """Measures the runs of the archive that are not in its history, or those of them that are named.
+
+    A trace that belongs to no run is one, by the name of its file.
+    """
+    there = recorded(archive.history())
+    measured: list[str] = []
+    failed: list[Unread] = []
+    for name, members in _runs(archive.memberships()):
+        if runs is not None and name not in runs:
+            continue
+        try:
+            if record_run(archive, name, members, there):
+                measured.append(name)
+        except Error as error:
+            failed.append(Unread(name, error))
+    return Recorded(tuple(measured), tuple(failed))
+
+
+def record_run(archive: Archive, name: str, members: Sequence[Membership], there: frozenset[str] | None = None) -> bool:
+    """Measures a run and puts it into the history; false where it is there. `members` is what the archive has of it."""
+    traces = tuple(sorted({one.trace_id for one in members}))
+    if is_recorded(traces, recorded(archive.history()) if there is None else there):
+        return False
+    run = measure(name, run_group(name, members, archive).members, archive)
+    if run.began_unix_ns is None:
+        entry = Entry("", run, min(one.source.modified_ns for one in members), "file")
+    else:
+        entry = Entry("", run, run.began_unix_ns, "trace")
+    put_run(archive.history(), entry)
+    return True
+
+
+def _runs(members: Sequence[Membership]) -> list[tuple[str, list[Membership]]]:
+    runs: dict[tuple[str, str], list[Membership]] = defaultdict(list)
+    for one in members:
+        runs[("", one.run) if one.run is not None else (one.trace_id, one.source.path.rpartition("/")[2])].append(one)
+    return [(name, own) for (_, name), own in sorted(runs.items())]
+
+
+def known_series(archive: Archive) -> tuple[Series, ...]:
+    """The series of the archive's history, the one with the latest run first."""
+    history = archive.history()
+    return all_series(entries(history), decisions(history))
+
+
+def found_series(archive: Archive, prefix: str) -> Series:
+    """The series whose id begins with that; raises `Error` where none or several do."""
+    there = known_series(archive)
+    found = [one for one in there if one.id.startswith(prefix)]
+    if len(found) != 1:
+        what = f"{len(found)} series begin with {prefix}" if found else f"no series begins with {prefix}"
+        some = ", ".join(one.id for one in (found or there)[:5])
+        raise Error(f"{archive.path}: {what}", f"there are: {some}" if some else "record runs: tracelode watch check")
+    return found[0]
+
+
+def check(archive: Archive, *, series: str | None = None, unmeasured: Sequence[Unread] = ()) -> Report:
+    """The report on the series of the archive, or on the one that begins with `series`, with a check for each metric.
+
+    Series that a later one replaced are told of and not checked, unless one is named. `unmeasured` are runs that could
+    not be measured, to be told of.
+    """
+    there = known_series(archive)
+    chosen = [one for one in there if not one.replaced_by] if series is None else [found_series(archive, series)]
+    tracks = [(one, track) for one in chosen for track in one.tracks]
+    checks = _checks(chosen)
+    loud = [(one, track) for one, track in tracks if track.verdict in LOUD and track.judgement.limits is not None]
+    loud.sort(key=lambda pair: LOUD.index(pair[1].verdict))
+    health = [f"not measured: {one.name}: {one.error.message}" for one in unmeasured]
+    health += _left_out(chosen)
+    health += [] if series is not None else _replaced(there)
+    return Report(
+        topic="watch",
+        title=f"Check of {plural(len(checks), 'metric')} of {len(chosen)} series",
+        verdict=" ".join([verdict_line(checks), *_next(chosen)]),
+        trace_id=_id(chosen),
+        identity=tuple(_identity(chosen)),
+        health=tuple(health),
+        sections=(
+            *_histories(loud[:MOST_SHOWN], chosen[:MOST_GLANCES]),
+            *_explained(chosen),
+            watched_series.series_table(chosen),
+            *_logs(chosen),
+        ),
+        glossary=GLOSSARY,
+        checks=checks,
+    )
+
+
+def history_of(archive: Archive, series: str) -> Report:
+    """The report on the whole history of the series that begins with `series`."""
+    one = found_series(archive, series)
+    checks = _checks([one])
+    replaced = (
+        [f"replaced by series {one.replaced_by}, so no check of the archive asks for it"] if one.replaced_by else []
+    )
+    return Report(
+        topic="watch",
+        title=f"History of series {one.id}",
+        verdict=verdict_line(checks),
+        trace_id=_id([one]),
+        identity=(*_identity([one]), *(pair for pair in one.fingerprint.items() if pair[1] != UNKNOWN)),
+        health=(*replaced, *_left_out([one])),
+        sections=(
+            *_histories([(one, track) for track in one.tracks], [one]),
+            *_explained([one]),
+            watched_series.series_table([one]),
+            *_logs([one]),
+        ),
+        glossary=GLOSSARY,
+        checks=checks,
+    )
+
+
+def _checks(found: Sequence[Series]) -> tuple[Check, ...]:
+    """A check for each metric; one for a series of which no run counts."""
+    checks = [watched_metric.check(one, track) for one in found for track in one.tracks]
+    return (*checks, *(watched_metric.missing(one) for one in found if not one.tracks and one.worked))
+
+
+def _next(found: Sequence[Series]) -> Iterator[str]:
+    """How many runs of which series would decide what is inconclusive."""
+    needed = {
+        one.id: max(max(track.judgement.needed, 1) for track in one.tracks if track.verdict == "inconclusive")
+        for one in found
+        if any(track.verdict == "inconclusive" for track in one.tracks)
+    }
+    if needed:
+        named = [f"{plural(runs, 'run')} of series {id}" for id, runs in list(needed.items())[:MOST_NAMED]]
+        more = f" and of {len(needed) - MOST_NAMED} further series" if len(needed) > MOST_NAMED else ""
+        yield f"To decide: {', '.join(named)}{more}."
+
+
+def _histories(shown: Sequence[tuple[Series, Track]], glances: Sequence[Series]) -> Iterator[Section]:
+    """Series at a glance, then single metrics of them."""
+    changes = {(one.id, track.metric.name): watched_metric.changes_of(track) for one, track in shown}
+    for one in glances:
+        section = watched_series.at_a_glance(one, {name: of for (id, name), of in changes.items() if id == one.id})
+        if section:
+            yield section
+    for one, track in shown:
+        yield watched_metric.section(one, track, changes[one.id, track.metric.name])
+
+
+def _explained(found: Sequence[Series]) -> Iterator[Section]:
+    """The kernels behind the change of each series that has one."""
+    for series in found:
+        track = _changed(series)
+        section = track and watched_series.kernels(series, track)
+        if section:
+            yield section
+
+
+def _changed(series: Series) -> Track | None:
+    by_name = {track.metric.name: track for track in series.tracks if track.verdict in LOUD and track.seen}
+    return next((by_name[name] for name in EXPLAINED if name in by_name), None)
+
+
+def _logs(found: Sequence[Series]) -> Iterator[Section]:
+    yield from filter(None, (watched_series.decided(found), watched_series.excluded(found)))
+
+
+def _id(found: Sequence[Series]) -> str:
+    """An id of all that was judged."""
+    keys = [entry.key for series in found for entry in (*series.entries, *series.excluded)]
+    return hashlib.sha256("\n".join([*(series.id for series in found), *keys]).encode()).hexdigest()
+
+
+def _identity(found: Sequence[Series]) -> Iterator[tuple[str, str]]:
+    for series in found[:MOST_NAMED]:
+        what = ", ".join(series.fingerprint[name] for name in ("model", "gpu") if series.fingerprint[name] != UNKNOWN)
+        last = series.last
+        yield (
+            f"series {series.id}",
+            f"{what or 'nothing recorded of what ran'}; {plural(len(series.entries), 'run')}, the last "
+            f"{last.run.name} ({watched_metric.date(last)})",
+        )
+    if len(found) > MOST_NAMED:
+        yield "further series", str(len(found) - MOST_NAMED)
+
+
+def _left_out(found: Sequence[Series]) -> list[str]:
+    """Runs that do not count, and those of which the place in time is not sure."""
+    said: list[str] = []
+    left = [(one.run.name, one.run.excluded) for series in found for one in series.excluded]
+    said += [f"does not count: {name}: {why}" for name, why in left[:MOST_NAMED]]
+    said += [f"does not count: {plural(len(left) - MOST_NAMED, 'further run')}"] if len(left) > MOST_NAMED else []
+    for series in found:
+        files = sum(one.timed_by == "file" for one in series.entries)
+        if files:
+            said.append(
+                f"order not sure: {plural(files, 'run')} of series {series.id} stand where their files' times put them"
+            )
+        if not series.worked:
+            said.append(f"not checked: nothing ran on a device in {plural(len(series.excluded), 'run')}")
+    return said
+
+
+def _replaced(there: Sequence[Series]) -> list[str]:
+    """Series that are not checked since a later one took their place, and what differs."""
+    by_id = {one.id: one for one in there}
+    said: list[str] = []
+    for one in there:
+        if one.replaced_by:
+            other = by_id[one.replaced_by]
+            differs = ", ".join(
+                f"{aspect} {one.fingerprint[aspect]} → {other.fingerprint[aspect]}"
+                for aspect in one.fingerprint
+                if one.fingerprint[aspect] != other.fingerprint[aspect]
+            )
+            left = sorted({track.verdict for track in one.tracks} - {"neutral", "improvement"})
+            unsettled = f"; it was left {' and '.join(left)}" if left else ""
+            said.append(f"not checked: series {one.id}, replaced by {other.id} ({differs}){unsettled}")
+    return said

@@ -1,0 +1,47 @@
+from pathlib import Path
+from typing import Any
+
+from tests.made_runs import add, members, operations
+from tracelode.mining.fingerprint import ASPECTS
+from tracelode.mining.headline import HEADLINE
+from tracelode.mining.measured_run import MeasuredRun, measure
+from tracelode.store import Archive, Facts
+
+
+def _measured(folder: Path, iterations: int = 10, *, whole: bool = False, **options: Any) -> MeasuredRun:
+    archive = Archive(folder / "archive")
+    return measure("night", members(add(archive, "night", operations(iterations), **options)), archive, whole=whole)
+
+
+def test_a_run_has_all_values_and_the_kernels_that_take_most(tmp_path: Path) -> None:
+    found = _measured(tmp_path)
+    assert (found.name, found.excluded) == ("night", None)
+    assert list(found.values) == [one.name for one in HEADLINE]
+    assert (found.values["iteration_p50_ns"], found.values["peak_memory_bytes"]) == (100, None)
+    assert list(found.kernels.items()) == [("b", 30), ("nccl_all_reduce", 20), ("a", 10), ("c", 6)]
+    assert (tuple(found.fingerprint), found.fingerprint["gpu"]) == (ASPECTS, "1 × Made GPU")
+
+
+def test_it_began_with_its_first_work_where_unix_time_is_known(tmp_path: Path) -> None:
+    assert _measured(tmp_path / "not").began_unix_ns is None
+    assert _measured(tmp_path / "known", facts=Facts("kineto", base_unix_ns=10**18)).began_unix_ns == 10**18 + 1_006
+
+
+def test_a_run_with_lost_events_counts_in_no_series(tmp_path: Path) -> None:
+    found = _measured(tmp_path, notes=("lost-events", "before-launch"))
+    assert found.excluded == "events are missing: lost-events"
+
+
+def test_a_run_with_few_iterations_counts_in_no_series_but_is_measured(tmp_path: Path) -> None:
+    found = _measured(tmp_path, 4)
+    assert found.excluded == "4 steady iterations, fewer than 5"
+    assert found.values["kernels"] == 4
+
+
+def test_a_run_without_iterations_has_values_only_as_a_whole(tmp_path: Path) -> None:
+    found = _measured(tmp_path / "none", 1)
+    assert found.excluded == "no steady iterations were found"
+    assert set(found.values.values()) == {None}
+    as_whole = _measured(tmp_path / "whole", 1, whole=True)
+    assert (as_whole.values["iteration_p50_ns"], as_whole.values["kernels"]) == (94, 4)
+    assert as_whole.excluded == "no iterations: measured as a whole"
