@@ -14,6 +14,9 @@ ROCPROFV3 = {
     "range": "rocprofv3 --marker-trace",
     "allocation": "rocprofv3 --memory-allocation-trace",
 }
+KFD = {"fault": "rocprofv3 --kfd-trace", "migration": "rocprofv3 --kfd-trace"}
+"""Not in its CSV files."""
+
 GIVES: Mapping[str, Mapping[str, str]] = {
     "kineto": {
         "kernel": KINETO_DEVICE,
@@ -43,9 +46,10 @@ GIVES: Mapping[str, Mapping[str, str]] = {
     },
     "nvprof": {"api": "nvprof --profile-api-trace all", "range": "nvtxRangePush"},
     "nvprof_text": {"kernel": "nvprof --print-gpu-trace", "copy": "nvprof --print-gpu-trace"},
-    "rocpd": ROCPROFV3,
+    "kfd_smi": dict.fromkeys(("fault", "migration"), "python -m tracelode.collect.kfd_recorder"),
+    "rocpd": ROCPROFV3 | KFD,
     "rocprofv3-csv": ROCPROFV3,
-    "rocprofv3-json": ROCPROFV3,
+    "rocprofv3-json": ROCPROFV3 | KFD,
     "rocprof-v1": {"kernel": "rocprof --stats", "copy": "rocprof --hsa-trace", "api": "rocprof --hip-trace"},
 }
 

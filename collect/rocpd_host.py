@@ -16,6 +16,7 @@ import pyarrow.compute
 from .amd_database import Lookup, told, where
 from .database_columns import INT, REAL, TEXT, Rows
 from .nsys_columns import arguments, filled, translated
+from .rocpd_driver import BLOCK, without_driver
 from .rocpd_recording import EVENT, NOT_TOLD, Node
 
 __all__ = ["read_counters", "read_regions", "read_samples"]
@@ -26,15 +27,15 @@ CALLS = {"hip": "runtime", "hsa": "driver"}
 MARKERS = ("marker", "roctx")
 FIRST_WORDS = re.compile(r"[a-z0-9]+", re.IGNORECASE)
 VENDOR = ("rocm", "rocprofiler")
-COUNTER = {"id": INT, "agent_id": INT, "name": TEXT, "symbol": TEXT, "units": TEXT}
+COUNTER = {"id": INT, "agent_id": INT, "name": TEXT, "symbol": TEXT, "units": TEXT, "block": TEXT}
 ARGUMENT = {"event_id": INT, "position": INT, "name": TEXT, "value": TEXT}
 
 
 def read_regions(node: Node) -> None:
-    """Writes the calls and the other spans of the host, with their arguments."""
+    """Writes the calls and the other spans of the host, with their arguments, and what the kernel driver told."""
     passed = _passed(node)
     for batch in node.batches("rocpd_region", {**EVENT, "name_id": INT}, NOT_TOLD):
-        rows = node.located("rocpd_region", batch)
+        rows = without_driver(node, node.located("rocpd_region", batch), passed)
         kinds = translated(filled(node.category(rows), ""), _kind).cast(TEXT)
         names, message = node.text(rows["name_id"]).cast(TEXT), node.message(rows)
         host = node.on_thread(rows)
@@ -70,11 +71,15 @@ def read_samples(node: Node) -> list[pa.Table]:
 
 
 def read_counters(node: Node, times: list[pa.Table]) -> None:
-    """Writes the counters, at the start of the kernel or the time of the sample they belong to."""
+    """Writes the counters, at the start of the kernel or the time of the sample they belong to.
+
+    Those that repeat what the kernel driver told in regions are left out.
+    """
     described = Lookup(node.whole("rocpd_info_pmc", COUNTER))
     when = Lookup(pa.concat_tables(times), "event_id") if times else None
-    for rows in node.batches("rocpd_pmc_event", {"event_id": INT, "pmc_id": INT, "value": REAL}, NOT_TOLD):
-        said = {name: described.take(rows["pmc_id"], name) for name in COUNTER if name != "id"}
+    for batch in node.batches("rocpd_pmc_event", {"event_id": INT, "pmc_id": INT, "value": REAL}, NOT_TOLD):
+        rows = batch.filter(pc.fill_null(pc.not_equal(described.take(batch["pmc_id"], "block"), BLOCK), True))
+        said = {name: described.take(rows["pmc_id"], name) for name in COUNTER if name not in ("id", "block")}
         agents = pc.if_else(pc.equal(node.agent_type(said["agent_id"]), "GPU"), said["agent_id"], None)
         nothing = pa.nulls(rows.count, INT)
         sample = {

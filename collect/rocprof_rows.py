@@ -20,6 +20,7 @@ __all__ = [
     "arguments",
     "copy_kind",
     "copy_place",
+    "handle",
     "integer",
     "label",
     "nanoseconds",
@@ -122,6 +123,10 @@ class Rows:
         """Hands over what is left, and the processes: 0 stands for one that the file does not name."""
         for process, facts in sorted(self.processes.items()):
             self._rows.add("process", {"process": process, "pid": process or None, **facts})
+        self.finish()
+
+    def finish(self) -> None:
+        """Hands over what is left, for a reader that writes the processes itself."""
         self._rows.finish()
 
     def _write(self, table: str, rows: list[dict[str, Any]]) -> None:
@@ -185,6 +190,13 @@ def integer(value: Any) -> int | None:
     if WHOLE.fullmatch(value):
         return int(value)
     return int(value, 16) if HEXADECIMAL.fullmatch(value) else None
+
+
+def handle(value: Any) -> int | None:
+    """A number, or the one that a member like `{"handle": 16}` wraps."""
+    if isinstance(value, Mapping):
+        value = value.get("handle", value.get("value"))
+    return integer(value)
 
 
 def nanoseconds(microseconds: Any) -> int | None:

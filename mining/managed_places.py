@@ -35,7 +35,7 @@ select
     place.death_ns,
     told.* exclude (range),
     place.stall_ns,
-    place.beside_ns
+    {beside}
 from uvm_range as place
 left join told using (range)
 where (place.granularity = 'tensor') = {tensors}
@@ -46,7 +46,8 @@ order by coalesce(place.stall_ns, 0) + place.beside_ns desc, to_device_bytes des
 def find_places(trace: Trace, name: str, key: str) -> Finding:
     """The answer of that analysis by range or by tensor, as `key` says; what costs most first."""
     there, tensors = recorded(trace), key == "tensor"
-    sql = SQL.format(key=key, sums=sums(there), place=PLACE, tensors=str(tensors).lower()).strip()
+    beside = "place.beside_ns" if trace.has("kernel") else "null::bigint as beside_ns"
+    sql = SQL.format(key=key, sums=sums(there), place=PLACE, tensors=str(tensors).lower(), beside=beside).strip()
     rows = trace.sql(sql)
     if not len(rows):
         if tensors:

@@ -33,7 +33,7 @@ def with_times(ranges: "pl.DataFrame", found: "pl.DataFrame", kernels: Kernels) 
 
     faults = _faults(found)
     stall, beside = _beside(faults, kernels), _beside(_unasked(found), kernels)
-    timed = faults["end_ns"].count() > 0
+    timed = faults["end_ns"].count() > 0 and len(kernels.rows) > 0
     numbers = ranges["range"].to_list()
     return ranges.with_columns(
         stall_ns=pl.Series([stall.get(number, 0) if timed else None for number in numbers], dtype=pl.Int64),
@@ -85,7 +85,7 @@ def _device(
         if len(timed):
             served = cover(*times(timed))
             row["service_ns"] = int((timed["end_ns"] - timed["start_ns"]).sum())
-            row |= {"fault_ns": served.total, "stall_ns": busy.common(served)}
+            row |= {"fault_ns": served.total, "stall_ns": busy.common(served) if len(kernels.rows) else None}
     if moves is not None:
         went = cover(*times(moves.drop_nulls("end_ns")))
         row |= {"moves": len(moves), "move_ns": went.total, "beside_ns": busy.common(went)}

@@ -4,8 +4,9 @@ from collections.abc import Set
 
 from ..store.errors import NotCollected
 from ..store.trace import Trace
+from .managed_vendors import faults_hint, kind_hint
 
-__all__ = ["FAULTS_HINT", "KINDS", "RECORD_HINT", "recorded", "sums", "wanted"]
+__all__ = ["KINDS", "recorded", "sums", "wanted"]
 
 KINDS = {
     "gpu_fault": "page faults of devices",
@@ -18,11 +19,6 @@ KINDS = {
     "remote_map": "remote maps",
 }
 """Kinds of events and what to call them."""
-FAULTS_HINT = (
-    "record with nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true, or with "
-    "tracelode record --uvm"
-)
-RECORD_HINT = "record with tracelode record --uvm: Nsight Systems does not export thrashing, throttling or remote maps"
 
 SUMS = {
     "gpu_faults": ("gpu_fault", "count(*) filter (kind = 'gpu_fault')"),
@@ -46,7 +42,7 @@ SUMS = {
 def recorded(trace: Trace) -> Set[str]:
     """The kinds of events that the trace has at least one of; `NotCollected` where it has none at all."""
     if not trace.has("uvm_event"):
-        raise NotCollected("nothing of managed memory was recorded, or the program uses none", FAULTS_HINT)
+        raise NotCollected("nothing of managed memory was recorded, or the program uses none", faults_hint(trace))
     return set(trace.sql("select distinct kind from uvm_event")["kind"])
 
 
@@ -54,8 +50,7 @@ def wanted(trace: Trace, *kinds: str) -> Set[str]:
     """The kinds that were recorded; `NotCollected` where none of those asked for is among them."""
     there = recorded(trace)
     if not there & set(kinds):
-        hint = FAULTS_HINT if "gpu_fault" in kinds or "HtoD" in kinds else RECORD_HINT
-        raise NotCollected(" and ".join(KINDS[kind] for kind in kinds), hint)
+        raise NotCollected(" and ".join(KINDS[kind] for kind in kinds), kind_hint(trace, kinds[0]))
     return there
 
 

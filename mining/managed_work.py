@@ -4,6 +4,7 @@ from ..store.errors import NotCollected
 from ..store.trace import Trace
 from .finding import Finding
 from .managed_sums import recorded, sums
+from .managed_vendors import faults_hint
 from .words import count, duration, plural
 
 __all__ = ["find_work"]
@@ -59,6 +60,8 @@ def find_work(trace: Trace, name: str, key: str) -> Finding:
     sql = SQL.format(key=key, sums=sums(there, but=NEVER), held=held).strip()
     rows = trace.sql(sql)
     if not len(rows):
+        if not trace.has("kernel"):
+            raise NotCollected("kernels", faults_hint(trace))
         if key == "operator":
             raise NotCollected("operators around kernels with faults or moves", "record the framework's operators")
         return Finding(name, "No fault or move of managed memory falls into a kernel.", rows, sql)

@@ -9,7 +9,7 @@ from ..store.trace import Trace
 from .managed_kernels import NO_NAME
 from .managed_pages import LEAF_BYTES
 from .managed_steps import Program, program
-from .managed_sums import FAULTS_HINT
+from .managed_vendors import touches_hint
 from .plan import Key, Plan, Prefetch, Step
 from .prefetch_plans import object_plan, shifted, tensor_plan
 from .residency import LEAVES, Outcome, replay
@@ -45,7 +45,7 @@ def plan_of(trace: Trace, level: str | None = None) -> Planned:
     """
     told = program(trace)
     if told is None:
-        raise NotCollected("what kernels touch of managed memory", f"run an access profiler, or {FAULTS_HINT}")
+        raise NotCollected("what kernels touch of managed memory", touches_hint(trace))
     capacity = _capacity(trace, told)
     touched = [step.touched for step in told.steps]
     plans = {"object": object_plan(told.steps, told.objects)}

@@ -1,4 +1,4 @@
-"""JSON of rocprofv3 (AMD), `*_results.json`: kernels, copies, calls, markers, allocations and counters of processes.
+"""JSON of rocprofv3 (AMD), `*_results.json`: kernels, copies, calls, markers, memory and counters of processes.
 
 A kernel's stream is its hardware queue (the HIP stream is in `args`), a copy belongs to the GPU of its two agents, a
 device has the number of its node. Kernels that ran one at a time to have their counters read are ranges, not kernels.
@@ -14,13 +14,14 @@ from typing import Any
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..kfd_records import Driver, is_of_driver
 from ..rocprof_memory import Blocks
-from ..rocprof_rows import End, Rows, arguments, copy_kind, integer, label, text
+from ..rocprof_rows import End, Rows, arguments, copy_kind, handle, integer, label, text
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
@@ -81,13 +82,14 @@ class _Tool:
         if pid is None or not 0 <= pid < MOST:
             rows.sink.note("no-process", "recordings of no stated process: counted as process 0")
         self._process = pid if pid is not None and 0 <= pid < MOST else 0
-        self._agents = {handle: a for a in _records(tool, "agents") if (handle := _handle(a.get("id"))) is not None}
+        self._agents = {one: a for a in _records(tool, "agents") if (one := handle(a.get("id"))) is not None}
         symbols = _records(tool, "kernel_symbols")
         self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
         strings = _dict(tool, "strings")
         self._kinds = _records(strings, "buffer_records")
         self._messages = {integer(m.get("key")): m.get("value") for m in _records(strings, "marker_api")}
-        self._counters = {_handle(c.get("id")): text(c.get("name")) for c in _records(tool, "counters")}
+        self._counters = {handle(c.get("id")): text(c.get("name")) for c in _records(tool, "counters")}
+        self._driver = Driver(rows, self._process, self._processor)
 
     def read(self) -> dict[str, str]:
         """Writes all records of the process; what it says of itself, as labels."""
@@ -103,6 +105,8 @@ class _Tool:
             for record in _list(buffered, section):
                 if isinstance(record, dict) and section in readers:
                     readers[section](section, record)
+                elif isinstance(record, dict) and section.startswith("kfd"):
+                    self._told_by_driver(section, record)
                 else:
                     self._unknown(section, record)
         for section in called:
@@ -128,7 +132,7 @@ class _Tool:
         return {
             **self._times(record),
             "device": self._device(dispatch.get("agent_id")),
-            "stream": _handle(dispatch.get("queue_id")),
+            "stream": handle(dispatch.get("queue_id")),
         }
 
     def _work(self, dispatch: Record, record: Record) -> dict[str, Any]:
@@ -137,7 +141,7 @@ class _Tool:
         name = next(filter(None, (text(symbol.get(n)) for n in names)), None)
         used = {"size", "agent_id", "queue_id", "group_segment_size", "workgroup_size", "grid_size"}
         said = {n: v for n, v in dispatch.items() if n not in used}
-        said |= {n: _handle(v) for n, v in record.items() if n == "stream_id"}
+        said |= {n: handle(v) for n, v in record.items() if n == "stream_id"}
         said |= {n: symbol.get(n) for n in ("accum_vgpr_count", "sgpr_count")}
         said |= {"thread_id": record.get("thread_id"), "external": _dict(record, "correlation_id").get("external")}
         said |= {n: v for n, v in record.items() if n not in SHARED | {"dispatch_info", "stream_id"}}
@@ -154,7 +158,7 @@ class _Tool:
         ends = self._end(record.get("src_agent_id")), self._end(record.get("dst_agent_id"))
         operation = self._operation(record)
         kind = copy_kind(operation or "")
-        stream = _handle(record.get("stream_id"))
+        stream = handle(record.get("stream_id"))
         if stream is None:
             self._rows.tell("no-stream")
         used = SHARED | {"src_agent_id", "dst_agent_id", "bytes", "stream_id"}
@@ -176,12 +180,12 @@ class _Tool:
         )
 
     def _allocation(self, _: str, record: Record) -> None:
-        times, address = self._times(record), _handle(record.get("address"))
+        times, address = self._times(record), handle(record.get("address"))
         operation = self._operation(record) or ""
         if operation.endswith("FREE"):
             self._blocks.release(record, self._process, address, times["end_ns"])
             return
-        agent = self._agents.get(_handle(record.get("agent_id")) or -1, {})
+        agent = self._agents.get(handle(record.get("agent_id")) or -1, {})
         on_host = agent.get("type", GPU) != GPU
         used = SHARED | {"agent_id", "address", "allocation_size"}
         self._blocks.allocate(
@@ -222,7 +226,7 @@ class _Tool:
             **times,
             thread=integer(record.get("thread_id")),
             device=self._device(record.get("agent_id")),
-            stream=_handle(record.get("queue_id")),
+            stream=handle(record.get("queue_id")),
             name=name,
             kind=kind,
             domain=self._kind(record),
@@ -243,16 +247,22 @@ class _Tool:
         self._rows.add("range", record, **placed, name=work["name"], kind="counted_kernel", args=args)
         for sample in _records(record, "records"):
             value = sample.get("value")
-            handle = _handle(sample.get("counter_id"))
+            counter = handle(sample.get("counter_id"))
             self._rows.add(
                 "counter",
                 sample,
                 process=self._process,
                 device=placed["device"],
-                name=self._counters.get(handle) or f"counter {handle}",
+                name=self._counters.get(counter) or f"counter {counter}",
                 time_ns=placed["start_ns"],
                 value=float(value) if isinstance(value, int | Decimal) and abs(value) < 10**300 else None,
             )
+
+    def _told_by_driver(self, section: str, record: Record) -> None:
+        kind = self._kind(record) or ""
+        named = is_of_driver(kind)
+        if not self._driver.add(kind if named else section, (self._operation(record) or "") if named else "", record):
+            self._unknown(section, record)
 
     def _times(self, record: Record) -> dict[str, Any]:
         return {
@@ -263,16 +273,20 @@ class _Tool:
 
     def _device(self, agent: Any) -> int | None:
         """The node of an agent; of one that is not listed, its handle."""
-        handle = _handle(agent)
-        node = integer(self._agents.get(-1 if handle is None else handle, {}).get("node_id"))
-        if node is None and handle:
-            self._rows.tell("unknown-agent", str(handle))
-        return handle if node is None else node
+        number = handle(agent)
+        node = integer(self._agents.get(-1 if number is None else number, {}).get("node_id"))
+        if node is None and number:
+            self._rows.tell("unknown-agent", str(number))
+        return number if node is None else node
 
     def _end(self, agent: Any) -> End:
         """An end of a copy."""
-        kind = self._agents.get(_handle(agent) or -1, {}).get("type")
+        kind = self._agents.get(handle(agent) or -1, {}).get("type")
         return End(self._device(agent), kind == GPU if kind else None)
+
+    def _processor(self, agent: Any) -> End:
+        """What the kernel driver means by an agent: of none it gives a handle of 0."""
+        return self._end(agent) if handle(agent) else End(None)
 
     def _correlation(self, record: Record) -> int | None:
         """What links a call and its work; a record without it is counted."""
@@ -323,13 +337,6 @@ def _list(value: Any, name: str) -> list[Any]:
 
 def _records(value: Any, name: str) -> list[dict[str, Any]]:
     return [record if isinstance(record, dict) else {} for record in _list(value, name)]
-
-
-def _handle(value: Any) -> int | None:
-    """A number, or the one that a member like `{"handle": 16}` wraps."""
-    if isinstance(value, dict):
-        value = value.get("handle", value.get("value"))
-    return integer(value)
 
 
 def _correlation(record: Record) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from .database import shrink
 from .kineto import write_kineto
+from .managed import write_kfd_smi, write_unified_memory
 from .nsys import write_nsys
 from .nsys_forms import in_form, write_arrow, write_lines, write_parquet
 from .nsys_recipe import write_recipe
@@ -32,6 +33,7 @@ def _write_small_nsys(run: Run, path: Path) -> None:
 
 
 FORMATS: Mapping[str, tuple[str, Callable[[Run, Path], None]]] = {
+    "kfd_smi": ("small.kfd", write_kfd_smi),
     "kineto": ("small.pt.trace.json", write_kineto),
     "memory_snapshot": ("small.pickle", write_snapshot),
     "nsys": ("small.sqlite", _write_small_nsys),
@@ -50,6 +52,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Run, Path], None]]] = {
     "rocprofv3_json": ("41200_results.json", write_rocprofv3_json),
     "rpd": ("small.rpd", write_rpd),
     "rpd_json": ("small.json", write_rpd_json),
+    "unified_memory": ("unified_memory-41200.json", write_unified_memory),
     "xplane": ("node0.xplane.pb", write_xplane),
 }
 """What the sample of each format is called, as its tool calls it, and what writes it."""

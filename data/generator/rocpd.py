@@ -7,6 +7,7 @@ from typing import Any
 
 from .amd import BOOT_NS, CPU, GPU, QUEUES, calls, marks, operations
 from .database import write_database
+from .managed import PAGE_BYTES, Fault, Move, Stop, Unmap, driver_events
 from .records import Copy, Fill, Kernel
 from .run import Run
 
@@ -99,13 +100,14 @@ class _Tables:
             self.rows["metadata"].append((len(self.rows["metadata"]) + 1, tag, value))
         self._calls(run)
         self._marks(run)
+        self._driver(run)
         self._identities(run)
         self.rows["string"] = [(number, GUID, text) for text, number in self._strings.items()]
 
     def _string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings) + 1)
 
-    def _event(self, category: str, correlation: int, said: dict[str, str] | None = None) -> int:
+    def _event(self, category: str, correlation: int, said: dict[str, Any] | None = None) -> int:
         number = len(self.rows["event"]) + 1
         parent = correlation if category.startswith(("KERNEL", "MEMORY")) else 0
         extra = json.dumps(said or {})
@@ -152,6 +154,14 @@ class _Tables:
                 (number, GUID, *self._place, mark.thread, mark.start_ns, mark.end_ns, name, event, "{}")
             )
 
+    def _driver(self, run: Run) -> None:
+        for told in driver_events(run):
+            category, operation, said = _of_driver(told)
+            event = self._event(category, 0, {"kfd": {"record": {"index": 1, "data": said}}})
+            number, name = len(self.rows["region"]) + 1, self._string(f"ROCPROFILER_{operation}")
+            times = (told.time_ns,) * 2 if isinstance(told, Unmap) else (told.start_ns, told.end_ns)
+            self.rows["region"].append((number, GUID, *self._place, self._pid, *times, name, event, "{}"))
+
     def _identities(self, run: Run) -> None:
         node = ("5f0c2a1000004000800000000000a11d", "Linux", "node0", "6.8.0", "#1 SMP", "x86_64", "(none)")
         self.rows["info_node"].append((NODE, GUID, HASH, *node))
@@ -173,6 +183,25 @@ class _Tables:
         for name, number in self._symbols.items():
             sizes = (0, 24, 16, 0, 0, 32, registers.get(name, 12), 0)
             self.rows["info_kernel_symbol"].append((number, GUID, *self._place, 1, f"{name}.kd", name, *sizes, "{}"))
+
+
+def _of_driver(told: Fault | Move | Stop | Unmap) -> tuple[str, str, dict[str, int]]:
+    """Returns category, operation and members of what the kernel driver told; an agent that is none is left out."""
+    if isinstance(told, Stop):
+        return "KFD_QUEUE", "KFD_QUEUE_EVICT_TTM", {"agent_id": GPU}
+    address = told.page * PAGE_BYTES
+    if isinstance(told, Fault):
+        name = f"{'WRITE' if told.write else 'READ'}_FAULT_{'MIGRATED' if told.moved else 'UPDATED'}"
+        return "KFD_PAGE_FAULT", f"KFD_PAGE_FAULT_{name}", {"agent_id": GPU, "address": address}
+    said = {"start_address": address, "end_address": address + told.pages * PAGE_BYTES}
+    if isinstance(told, Unmap):
+        kind = "KFD_EVENT_UNMAP_FROM_GPU"
+        return kind, f"{kind}_MMU_NOTIFY_MIGRATE", {"agent_id": GPU, **said}
+    source, target = told.ends
+    wanted = {} if told.trigger else {"prefetch_agent_id": GPU}
+    name = ("PREFETCH", "PAGEFAULT_GPU", "PAGEFAULT_CPU", "TTM_EVICTION")[told.trigger]
+    said |= {"src_agent_id": source, "dst_agent_id": target, **wanted, "error_code": 0}
+    return "KFD_PAGE_MIGRATE", f"KFD_PAGE_MIGRATE_{name}", said
 
 
 def _shared(spec: Kernel | Fill) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .amd import BOOT_NS, CPU, GPU, Operation, calls, marks, operations
+from .managed import PAGE_BYTES, Fault, Move, Stop, Unmap, driver_events
 from .records import Copy, Kernel
 from .run import Run
 
@@ -27,7 +28,17 @@ AGENTS = (
 HANDLE = 9278
 """What the runtime calls the first agent; the others follow."""
 
-KINDS = ("NONE", "HIP_RUNTIME_API_EXT", "MARKER_CORE_RANGE_API", "MEMORY_COPY", "KERNEL_DISPATCH")
+DRIVER = {
+    "KFD_EVENT_UNMAP_FROM_GPU": ("MMU_NOTIFY", "MMU_NOTIFY_MIGRATE", "UNMAP_FROM_CPU"),
+    "KFD_PAGE_MIGRATE": ("PREFETCH", "PAGEFAULT_GPU", "PAGEFAULT_CPU", "TTM_EVICTION"),
+    "KFD_PAGE_FAULT": (
+        "READ_FAULT_MIGRATED", "READ_FAULT_UPDATED", "WRITE_FAULT_MIGRATED", "WRITE_FAULT_UPDATED",
+    ),
+    "KFD_QUEUE": ("EVICT_SVM", "EVICT_USERPTR", "EVICT_TTM"),
+}  # fmt: skip
+"""What the kernel driver tells of managed memory, with `--kfd-trace`."""
+
+KINDS = ("NONE", "HIP_RUNTIME_API_EXT", "MARKER_CORE_RANGE_API", "MEMORY_COPY", "KERNEL_DISPATCH", *DRIVER)
 
 
 def write_rocprofv3_csv(run: Run, path: Path) -> None:
@@ -144,6 +155,7 @@ def _tool(run: Run) -> dict[str, Any]:
         "MARKER_CORE_RANGE_API": ["roctxThreadRangeA"],
         "MEMORY_COPY": ["MEMORY_COPY_NONE", "MEMORY_COPY_HOST_TO_HOST", COPIES["HtoD"], COPIES["DtoH"]],
         "KERNEL_DISPATCH": ["KERNEL_DISPATCH_NONE", "KERNEL_DISPATCH_ENQUEUE", "KERNEL_DISPATCH_COMPLETE"],
+        **{kind: [f"ROCPROFILER_{kind}_{name}" for name in names] for kind, names in DRIVER.items()},
     }
     registers = {work.name: _registers(work) for work in _kernels(run)}
     marked = list(enumerate(marks(run), start=1000))
@@ -190,6 +202,7 @@ def _tool(run: Run) -> dict[str, Any]:
                 for number, mark in marked
             ],
             "memory_copy": [_copy(work) for work in _copies(run)],
+            "kfd": [_told_by_driver(event, run.workload.process) for event in driver_events(run)],
         },
     }  # fmt: skip
 
@@ -230,6 +243,37 @@ def _copy(work: Operation) -> dict[str, Any]:
     source, target = (_handle(HANDLE + node) for node in work.ends)
     return {**record, "dst_agent_id": target, "src_agent_id": source, "bytes": work.spec.bytes,
             "stream_id": _handle(work.queue)}  # fmt: skip
+
+
+def _told_by_driver(event: Fault | Move | Stop | Unmap, pid: int) -> dict[str, Any]:
+    gpu, nobody = _handle(HANDLE + GPU), _handle(0)
+    if isinstance(event, Unmap):
+        times, kind, operation = {"timestamp": event.time_ns}, "KFD_EVENT_UNMAP_FROM_GPU", 1
+        said = {"agent_id": gpu, **_addresses(event.page, event.pages)}
+    else:
+        times = {"start_timestamp": event.start_ns, "end_timestamp": event.end_ns}
+        if isinstance(event, Fault):
+            kind, operation = "KFD_PAGE_FAULT", 2 * event.write + (not event.moved)
+            said = {"agent_id": gpu, "address": _handle(event.page * PAGE_BYTES)}
+        elif isinstance(event, Stop):
+            kind, operation, said = "KFD_QUEUE", 2, {"agent_id": gpu}
+        else:
+            kind, operation = "KFD_PAGE_MIGRATE", event.trigger
+            source, target = (_handle(HANDLE + node) for node in event.ends)
+            said = {
+                **_addresses(event.page, event.pages),
+                "src_agent": source,
+                "dst_agent": target,
+                "prefetch_agent": nobody if event.trigger else gpu,
+                "preferred_agent": nobody,
+                "error_code": 0,
+            }
+    return {"size": 88, "kind": KINDS.index(kind), "operation": operation, **times, "pid": pid, **said}
+
+
+def _addresses(page: int, pages: int) -> dict[str, Any]:
+    first = page * PAGE_BYTES
+    return {"start_address": _handle(first), "end_address": _handle(first + pages * PAGE_BYTES)}
 
 
 def _handle(number: int) -> dict[str, int]:

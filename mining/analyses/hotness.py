@@ -4,6 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_pages import BLOCK_BYTES
+from ..managed_vendors import accesses_hint
 from ..words import count, percent, plural
 
 NEEDS = ("block_hotness",)
@@ -74,7 +75,7 @@ def find(trace: Trace) -> Finding:
     """
     if not trace.has("hotness"):
         raise NotCollected(
-            "accesses to blocks of memory", "run an access profiler: AccelProf's hot_analysis or time_hotness_cpu"
+            "accesses to blocks of memory", accesses_hint(trace, ": AccelProf's hot_analysis or time_hotness_cpu")
         )
     rows = trace.sql(SQL)
     clock = "accesses" if "accesses" in rows["clock"].to_list() else str(rows["clock"][0])

@@ -55,9 +55,10 @@ def find(trace: Trace) -> Finding:
     They are estimates from one run; a second run with the advice taken says what it saved.
     """
     recorded(trace)
-    rows = trace.sql(SQL)
+    sql = SQL if trace.has("kernel") else SQL.replace("    executions,\n", "    null::bigint as executions,\n")
+    rows = trace.sql(sql)
     if not len(rows):
-        return Finding("uvm_advice", "No event of managed memory has an address: no advice.", rows, SQL.strip())
+        return Finding("uvm_advice", "No event of managed memory has an address: no advice.", rows, sql.strip())
     acted = rows.filter(rows["action"] != "leave")
     rules = uvm_rules("advice")
     notes = (
@@ -67,7 +68,7 @@ def find(trace: Trace) -> Finding:
         f"{percent(rules['again_share'], 1)} of the bytes moved to a device had been there. mining/uvm.toml has all.",
     )
     if not len(acted):
-        return Finding("uvm_advice", "No range costs kernels enough to advise anything.", rows, SQL.strip(), notes)
+        return Finding("uvm_advice", "No range costs kernels enough to advise anything.", rows, sql.strip(), notes)
     first = acted.row(0, named=True)
     what = DOES[first["action"]].format(name=first["name"], kernel=first["kernel"] or "its first use")
     saves = (
@@ -76,4 +77,4 @@ def find(trace: Trace) -> Finding:
         else ""
     )
     sentence = f"{plural(len(acted), 'range')} to act on; first {what}{saves} (estimated)."
-    return Finding("uvm_advice", sentence, rows, SQL.strip(), notes)
+    return Finding("uvm_advice", sentence, rows, sql.strip(), notes)

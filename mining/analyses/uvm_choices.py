@@ -1,6 +1,7 @@
 """Decides for each range of managed memory what to do about it, and what that could save."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...store.tables import TABLES
@@ -10,12 +11,13 @@ from ..managed_ahead import Starts, starts
 from ..managed_kernels import Kernels, Lane
 from ..managed_links import link
 from ..managed_needs import Need, needs
+from ..managed_vendors import ordinals
 from ..uvm_rules import uvm_rules
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("uvm_events", "uvm_uses")
 
 ROLES = "select range, role from uvm_use where evidence = 'accesses' and range is not null"
@@ -34,14 +36,14 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
     roles = dict(trace.sql(ROLES).rows()) if trace.has("uvm_use") else {}
     memory = {(row[0], row[1]): row[2] for row in trace.sql(MEMORY).rows()} if trace.has("device") else {}
     speeds, kernels, rules = link(trace), starts(Kernels.of(trace)), uvm_rules("advice")
+    called = ordinals(trace)
     rows: list[dict[str, Any]] = []
     for need, offset in chosen(needs(trace), memory, uvm_rules("prefetch")):
         lane = (need.process, need.device)
         advice = advise(need, roles.get(need.range), memory.get(lane), rules)
         saved = saving(advice, need, speeds.get((*lane, "HtoD")), speeds.get((*lane, "DtoH")))
-        rows.append(
-            _row(advice, need, saved, kernels) | dict(zip(("cuda", "hip"), lines(advice, need, offset), strict=True))
-        )
+        told = lines(advice, replace(need, device=called.get(lane, need.device)), offset)
+        rows.append(_row(advice, need, saved, kernels) | dict(zip(("cuda", "hip"), told, strict=True)))
     rows.sort(key=lambda row: (-(row["saves_most_ns"] or 0), row["action"] == "leave", row["range"]))
     numbered = [row | {"advice": number} for number, row in enumerate(rows)]
     return {"uvm_advice": pa.Table.from_pylist(numbered, schema=TABLES["uvm_advice"].schema)}

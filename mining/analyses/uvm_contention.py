@@ -2,7 +2,8 @@
 
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sums import KINDS, RECORD_HINT, wanted
+from ..managed_sums import KINDS, wanted
+from ..managed_vendors import kind_hint
 from ..words import count
 
 NEEDS = ("uvm_events",)
@@ -35,6 +36,7 @@ def find(trace: Trace) -> Finding:
     parts = [f"{KINDS[kind]} {count(number)} times" for kind, number in counts.items()]
     sentence = ", ".join(parts)
     missing = ", ".join(KINDS[kind] for kind in ACTS if kind not in there)
-    note = f"No event of {missing} was recorded: there was none, or it was not collected. {RECORD_HINT}."
-    notes = (note.replace(". record", ". Record"),) if missing else ()
+    hint = kind_hint(trace, "thrash")
+    note = f"No event of {missing} was recorded: there was none, or it was not collected. {hint[0].upper()}{hint[1:]}."
+    notes = (note,) if missing else ()
     return Finding("uvm_contention", f"{sentence[0].upper()}{sentence[1:]}.", rows, SQL.strip(), notes)

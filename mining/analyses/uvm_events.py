@@ -13,7 +13,7 @@ from ..managed_stall import devices, stalls, with_times
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("iterations",)
 
 

@@ -2,7 +2,8 @@
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..managed_sums import FAULTS_HINT, KINDS, wanted
+from ..managed_sums import KINDS, wanted
+from ..managed_vendors import kind_hint
 from ..words import count, duration, plural
 
 NEEDS = ("uvm_events",)
@@ -48,6 +49,6 @@ def find(trace: Trace) -> Finding:
         parts.append(f"{plural(groups, 'fault group')} of devices{pages}{left_out}{served}")
     if len(on_host):
         parts.append(f"{plural(total(on_host, 'faults'), 'page fault')} of the host")
-    missing = [KINDS[kind] for kind in ("gpu_fault", "cpu_fault") if kind not in there]
-    notes = [f"Not collected: {what}. To see them, {FAULTS_HINT}." for what in missing]
+    missing = [kind for kind in ("gpu_fault", "cpu_fault") if kind not in there]
+    notes = [f"Not collected: {KINDS[kind]}. To see them, {kind_hint(trace, kind)}." for kind in missing]
     return Finding("uvm_faults", f"{'; '.join(parts)}.", rows, SQL.strip(), tuple(notes))

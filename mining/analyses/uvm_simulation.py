@@ -5,7 +5,7 @@ from typing import Any
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_sums import FAULTS_HINT
+from ..managed_vendors import is_amd, touches_hint
 from ..words import count, duration, plural
 
 NEEDS = ("uvm_simulations",)
@@ -44,7 +44,7 @@ def find(trace: Trace) -> Finding:
     has them. From faults only first touches are known: what a smaller device would fault again is then left out.
     """
     if not trace.has("uvm_simulation"):
-        raise NotCollected("what kernels touch of managed memory", f"run an access profiler, or {FAULTS_HINT}")
+        raise NotCollected("what kernels touch of managed memory", touches_hint(trace))
     rows = trace.sql(SQL)
     first = rows.row(0, named=True)
     notes = [
@@ -52,6 +52,11 @@ def find(trace: Trace) -> Finding:
         f"{duration(first['fault_ns'])}, the link moves {first['bytes_per_s'] / 1e9:.3g} GB/s. Plans are followed "
         "blindly, without look-ahead, as PASTA's are.",
     ]
+    if is_amd(trace):
+        notes.append(
+            "The driver's tree is that of NVIDIA's driver. AMD's has none: for a fault it moves the aligned stretch "
+            "around it, of 2 MiB where the program sets nothing else."
+        )
     if first["evidence"] == "faults":
         notes.append(
             "Touches are those of faults and moves: pages that were there are not seen, so all is a lower bound."

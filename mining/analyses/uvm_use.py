@@ -4,7 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_places import PLACE
-from ..managed_sums import FAULTS_HINT
+from ..managed_vendors import touches_hint
 from ..use import use_rules
 from ..words import count, percent, plural
 
@@ -42,7 +42,7 @@ def find(trace: Trace) -> Finding:
     if not trace.has("uvm_use"):
         raise NotCollected(
             "which memory is accessed when, nor faults or moves of managed memory",
-            f"run an access profiler such as AccelProf, or {FAULTS_HINT}",
+            touches_hint(trace),
         )
     rows = trace.sql(SQL)
     if not len(rows):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...mining.finding import Finding
+from ...mining.managed_vendors import is_amd
 from ...store.trace import Trace
 from ..charts.style import named_bars
 from ..known import known_table
@@ -46,10 +47,14 @@ EVIDENCE = (
 
 def advice(trace: Trace, ask: Ask) -> Section:
     """The section on what to do: estimates, with what each rests on."""
-    return section_of("uvm_advice", "What to do", ask, "uvm_advice", lambda found: _advice(found, ask("uvm_evidence")))
+    columns = tuple(c for c in ADVICE if c.key != "cuda") if is_amd(trace) else ADVICE
+    return section_of(
+        "uvm_advice", "What to do", ask, "uvm_advice", lambda found: _advice(found, ask("uvm_evidence"), columns)
+    )
 
 
-def _advice(found: Finding, evidence: Finding) -> tuple[Block, ...]:
+def _advice(found: Finding, evidence: Finding, columns: tuple[Column, ...]) -> tuple[Block, ...]:
+    """The blocks; `columns` are those of the advice: a trace of AMD's GPUs shows no line for CUDA."""
     told: list[Block] = []
     rows = [row for row in found.rows.to_dicts() if row["saves_most_ns"]][:MOST_BARS]
     if rows:
@@ -63,13 +68,14 @@ def _advice(found: Finding, evidence: Finding) -> tuple[Block, ...]:
         ]
         shows = "The most that each action could save, and the interval; estimates, which overlap."
         told.append(Chart("What each action could save", named_bars(bars), shows, found.sql))
-    told += [_told(row) for row in found.rows.head(TOLD).to_dicts() if row["cuda"]]
-    told.append(known_table("Advice on each range, estimated; the most that could be saved first", ADVICE, found))
+    pasted = tuple(c for c in columns if c.key in ("cuda", "hip"))
+    told += [_told(row, pasted) for row in found.rows.head(TOLD).to_dicts() if row["hip"]]
+    told.append(known_table("Advice on each range, estimated; the most that could be saved first", columns, found))
     return (*told, known_table("What it rests on", EVIDENCE, evidence))
 
 
-def _told(row: Mapping[str, Any]) -> Text:
-    """One advice in words, with the line to paste."""
+def _told(row: Mapping[str, Any], pasted: tuple[Column, ...]) -> Text:
+    """One advice in words, with the lines to paste."""
     parts = [f"{row['advice']}. {row['action'].capitalize().replace('_', ' ')}: {row['name']}"]
     if row["kernel"] and row["action"] in ("prefetch", "offload"):
         when = "before" if row["action"] == "prefetch" else "after"
@@ -79,7 +85,8 @@ def _told(row: Mapping[str, Any]) -> Text:
             f"asked for before {row['ahead_kernel']}, execution {row['ahead_occurrence']}, "
             f"{show(row['ahead_ns'], 'ns')} ahead"
         )
-    return Text(f"{', '.join(parts)}. Why: {row['rule']}. CUDA: {row['cuda']} HIP: {row['hip']}")
+    lines = " ".join(f"{column.title}: {row[column.key]}" for column in pasted)
+    return Text(f"{', '.join(parts)}. Why: {row['rule']}. {lines}")
 
 
 def _interval(least: int | None, most: int) -> str:

@@ -2,13 +2,24 @@
 
 from functools import cache
 
-from ...mining.managed_sums import FAULTS_HINT, KINDS
+from ...mining.managed_sums import KINDS
+from ...mining.managed_vendors import faults_hint, recorders
 from ...mining.sequence import OPERATIONS
 from ...mining.words import count
 from ...store.trace import Trace
 from ..identity import report_on
 from ..report import Report, Section
-from ..sections import timeline, uvm_advice, uvm_faults, uvm_moves, uvm_ranges, uvm_simulation, uvm_stall, uvm_use
+from ..sections import (
+    timeline,
+    uvm_advice,
+    uvm_faults,
+    uvm_moves,
+    uvm_ranges,
+    uvm_simulation,
+    uvm_stall,
+    uvm_totals,
+    uvm_use,
+)
 from ..shown import Ask
 
 MEASURED = (
@@ -44,21 +55,25 @@ GLOSSARY = {
     "remote map": "The driver maps pages where they are instead of moving them.",
 }
 
-NOTHING = (
-    "Nothing of managed memory was recorded in this trace: the program uses none, or the recording left it out. "
-    f"To see it, {FAULTS_HINT}."
-)
+NOTHING = "Nothing of managed memory was recorded in this trace: the program uses none, or the recording left it out."
+
+
+SUMS = "unified_memory"
+"""The format that holds sums of managed memory, and no event."""
 
 
 def build(trace: Trace, ask: Ask) -> Report:
     """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
     ask = cache(ask)  # several sections show the same finding
+    if trace.facts.format == SUMS:
+        sums = uvm_totals.section(trace, ask)
+        return _report(trace, sums.sentence, (sums,))
     parts = tuple(part(trace, ask) for part in (uvm_advice.advice, *MEASURED, *GUESSED))
     if not any(section.blocks for section in parts):
-        return _report(trace, NOTHING, ())
+        return _report(trace, f"{NOTHING} To see it, {faults_hint(trace)}.", ())
     work = (timeline.section(trace, ask),) if any(trace.has(name) for name in OPERATIONS) else ()
     shown = (part for part in parts if not _is_lost(part))
-    return _report(trace, _verdict(parts), (*shown, *work, _missing(parts)))
+    return _report(trace, _verdict(parts), (*shown, *work, _missing(trace, parts)))
 
 
 def _verdict(parts: tuple[Section, ...]) -> str:
@@ -73,7 +88,7 @@ def _is_lost(part: Section) -> bool:
     return part.sentence.startswith("Not collected")
 
 
-def _missing(parts: tuple[Section, ...]) -> Section:
+def _missing(trace: Trace, parts: tuple[Section, ...]) -> Section:
     """The section on what was not collected and how to record it: one remark for what is lost for the same reason."""
     lost: dict[str, list[str]] = {}
     for part in filter(_is_lost, parts):
@@ -84,7 +99,7 @@ def _missing(parts: tuple[Section, ...]) -> Section:
     if not lost:
         sentence = "Every part of this report was collected."
     listed = ", ".join(KINDS.values())
-    hint = f"Of {listed}, Nsight Systems records moves, and faults when it is told to: {FAULTS_HINT}."
+    hint = f"Of {listed}, {recorders(trace)}."
     return Section("uvm_missing", "Not collected", sentence, (), (*notes, hint))
 
 

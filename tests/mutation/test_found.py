@@ -29,6 +29,13 @@ def changed(format: str, old: bytes, new: bytes, folder: Path) -> Trace:
 
 
 NOTED = [
+    ("kfd_smi", b"0->7fef 1 0\n", b"0->7fef 1 9\n", "failed-move"),
+    ("kfd_smi", b"(7fef) R", b"(7fee) R", "unknown-agent"),
+    ("kfd_smi", b"\n8 864", b"\n8  64", "not-understood"),
+    ("kfd_smi", b"(10) 0->7fef 1 0", b"(11) 0->7fef 1 0", "without-begin"),
+    ("kfd_smi", b'"gpus"', b"'gpus'", "bad-header"),
+    ("rocprofv3_json", b"WRITE_FAULT_UPDATED", b"WRIXE_FAULT_UPDATED", "unnamed-operation"),
+    ("unified_memory", b'"count": 3', b'"count": -3', "no-number"),
     ("kineto", b'"name": "cudaMemcpyAsync"', b'"name": "\xffMemcpyAsync"', "invalid-utf8"),
     ("nsys_jsonl", b"small_gemm", b"small\xffgemm", "bad-text"),
     ("nsys_jsonl", b"ProfilerStep#0", b"ProfilerStep\xff0", "bad-text"),

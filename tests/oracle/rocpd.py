@@ -60,7 +60,7 @@ def read(path: Path) -> Rows:
             if category.upper().startswith(CALLS):
                 span = process.get(pid, pid), thread.get(tid, tid), start, end
                 found["api"].append((*span, text.get(name), _correlation(events, event)))
-            elif not category.upper().startswith("MARKER"):
+            elif not category.upper().startswith(("MARKER", "KFD")):
                 raise Odd("a region of a kind that is not usual")
     return rows(**found)
 

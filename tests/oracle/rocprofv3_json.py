@@ -11,7 +11,7 @@ COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)")
 
 
 def read(path: Path) -> Rows:
-    found: dict[str, list[Row]] = {"kernel": [], "copy": [], "api": []}
+    found: dict[str, list[Row]] = {"kernel": [], "copy": [], "api": [], "fault": [], "migration": []}
     for tool in json.loads(unpacked(path).decode("utf-8", "replace"), object_pairs_hook=_once, strict=False)[
         "rocprofiler-sdk-tool"
     ]:
@@ -33,16 +33,49 @@ def read(path: Path) -> Rows:
             if not matched:
                 raise Damaged("a copy that does not say its direction")
             kind = f"{matched[1][0]}to{matched[2][0]}"
-            ends = [agents[one[f"{end}_agent_id"]["handle"]] for end in ("dst", "src")]
+            ends = [agents[_number(one[f"{end}_agent_id"]["handle"])] for end in ("dst", "src")]
             device = next((end for end in ends if end in gpus), None)
             if device is None:
                 raise Odd("a copy of which no end is a GPU")
             place = process, device, one["stream_id"]["handle"], *_times(one)
             found["copy"].append((*place, kind, one["bytes"], _correlation(one)))
+        for one in records.get("kfd", []):
+            kind = tool["strings"]["buffer_records"][one["kind"]]["kind"]
+            name = _operation(operations, one)
+            if kind == "KFD_PAGE_FAULT":
+                access = "read" if "READ" in name else "write"
+                place = process, agents[one["agent_id"]["handle"]], "gpu", *_times(one)
+                found["fault"].append((*place, _address(one["address"]), 1, access))
+            elif kind == "KFD_PAGE_MIGRATE":
+                found["migration"].append(_move(one, name, process, agents, gpus))
         for one in [*records["hip_api"], *records.get("hsa_api", [])]:
             name = _operation(operations, one)
             found["api"].append((process, one["thread_id"], *_times(one), name, _correlation(one)))
     return rows(**found)
+
+
+def _move(one: dict[str, Any], name: str, process: int, agents: dict[int, int], gpus: set[int]) -> Row:
+    source, target = (agents[one[f"{end}_agent"]["handle"]] for end in ("src", "dst"))
+    ways = {
+        (False, True): ("UVM_HtoD", target),
+        (True, False): ("UVM_DtoH", source),
+        (True, True): ("UVM_DtoD", target),
+    }
+    way = ways.get((source in gpus, target in gpus))
+    first, last = _address(one["start_address"]), _address(one["end_address"])
+    if way is None or one.get("error_code") or not 0 < last - first <= 2**44:
+        raise Damaged("a move that cannot be")
+    for cause, words in {"user": "PREFETCH", "coherence": "PAGEFAULT", "eviction": "EVICTION"}.items():
+        if words in name:
+            return process, way[1], way[0], *_times(one), first, last - first, cause
+    raise Odd("a move without a reason")
+
+
+def _address(value: dict[str, Any]) -> int:
+    found = _number(value["handle"])
+    if found < 0:
+        raise Damaged("an address below 0")
+    return found
 
 
 def _operation(operations: list[list[str]], record: dict[str, Any]) -> str:

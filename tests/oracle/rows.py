@@ -41,6 +41,8 @@ COLUMNS = {
     "api": ("process", "thread", "start_ns", "end_ns", "name", "correlation"),
     "allocation": ("device", "kind", "address", "bytes", "birth_ns", "death_ns"),
     "range": ("process", "thread", "start_ns", "end_ns", "name"),
+    "fault": ("process", "device", "processor", "start_ns", "end_ns", "address", "pages", "kind"),
+    "migration": ("process", "device", "kind", "start_ns", "end_ns", "address", "bytes", "cause"),
 }
 ALWAYS = ("kernel", "copy", "fill", "api")
 """Tables that every oracle reads; of the others those it names."""
@@ -76,7 +78,8 @@ def rows(**tables: Iterable[Row]) -> Rows:
             raise Odd(f"a {name} with half a character")
         if "start_ns" in COLUMNS[name]:
             start, end = (COLUMNS[name].index(column) for column in ("start_ns", "end_ns"))
-            if any(row[end] < row[start] or not -FARTHEST < row[start] <= row[end] < FARTHEST for row in content):
+            times = [(row[start], row[start] if row[end] is None else row[end]) for row in content]
+            if any(ended < begun or not -FARTHEST < begun <= ended < FARTHEST for begun, ended in times):
                 raise Damaged(f"a {name} whose times cannot be")
     return found
 

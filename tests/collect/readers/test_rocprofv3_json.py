@@ -198,11 +198,11 @@ def test_kernels_run_for_their_counters_are_ranges(tell: Callable[..., Told]) ->
 
 
 def test_records_that_nobody_knows_go_to_other_whole(tell: Callable[..., Told]) -> None:
-    fault = record(30, 0, 55, 60, address=0)
+    sample = record(30, 0, 55, 60, address=0)
     torn = {**KERNEL, "start_timestamp": "soon"}
-    told = tell(tool(kfd_page_fault=[fault], kernel_dispatch=[torn, KERNEL]))
+    told = tell(tool(spm=[sample], kernel_dispatch=[torn, KERNEL]))
     assert [(r["kind"], r.get("time_ns"), json.loads(r["json"])) for r in told["other"]] == [
-        ("kfd_page_fault", 55, fault),
+        ("spm", 55, sample),
         ("kernel", None, torn),
     ]
     assert len(told["kernel"]) == 1
