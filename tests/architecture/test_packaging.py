@@ -63,7 +63,9 @@ def test_the_wheel_holds_the_code_and_nothing_beside_it(wheel: Path) -> None:
         names = {n for n in archive.namelist() if ".dist-info/" not in n}
     wanted = {"tracelode/__init__.py", "tracelode/__main__.py", "tracelode/py.typed"}
     for folder in FOLDERS[:-1]:
-        files = [p for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".css", ".js", ".toml", ".cpp", ".h", ".map")]
+        files = [
+            p for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".css", ".js", ".toml", ".cpp", ".h", ".map")
+        ]
         wanted |= {f"tracelode/{p.relative_to(ROOT).as_posix()}" for p in files}
     assert names == wanted
     assert {n.split("/")[0] for n in names} == {
