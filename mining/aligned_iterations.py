@@ -1,4 +1,4 @@
-"""One iteration of a run beside one of another: which operations were inserted, removed, slower or quicker."""
+"""One iteration of a run beside one of another: which operations were inserted, removed, slower or faster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .stretches import Dictionary
 __all__ = ["Aligned", "aligned"]
 
 TIMES, SHARE = 1.1, 0.005
-"""A matched operation is slower or quicker if it takes this many times as long, and by this share of the iteration."""
+"""A matched operation is slower or faster if it takes this many times as long, and by this share of the iteration."""
 
 TYPICAL = """
 select trace_id, process, median(time_ns) as median_ns, count(*) as steps

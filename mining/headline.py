@@ -1,7 +1,8 @@
 """The headline metrics of runs: what a gate may fail on, and the SQL that gives each value again.
 
-Warm-up never counts: all but the peak of memory is over the steady iterations of the main level of each process. A run
-without iterations can be measured as a whole, as if its processes did one iteration each.
+Warm-up never counts: all but the peak of memory is over the steady iterations of the main level of each process, from
+the first on that takes no longer than usual (`slow`). A run without iterations can be measured as a whole, as if its
+processes did one iteration each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..store.trace import Trace
+from .slow import JUDGED
 
-__all__ = ["HEADLINE", "Metric", "metric", "statement", "steps"]
+__all__ = ["HEADLINE", "Metric", "statement", "steps"]
 
 Combined = Literal["slowest", "largest", "mean", "sum"]
 """How the values of the processes of a run make the run's: the slowest rank holds the others up."""
@@ -34,18 +36,13 @@ class Metric:
     sql: str
 
 
-STEPS = """
-main as (
-    select trace_id, process, level, device
-    from level
-    where kind = 'iteration'
-    qualify row_number() over (partition by trace_id, process order by count * period desc, level) = 1
-),
+STEPS = f"""
+{JUDGED.strip()},
 steady as (
     select trace_id, process, main.device, iteration, from_ns, end_ns, time_ns
-    from iteration
+    from judged
     join main using (trace_id, process, level)
-    where phase = 'steady' and trace_id in (select trace_id from named)
+    where phase = 'steady' and iteration >= coalesce(first_usual, 0) and trace_id in (select trace_id from named)
 ),
 spent as (
     select steady.trace_id, steady.process, part.state, part.time_ns
@@ -101,10 +98,10 @@ from (
 group by all
 """
 WITHIN = """
-select trace_id, process, coalesce(sum(amount), 0) / any_value(steps) as value
+select trace_id, process, if(count(there) = 0, 0, sum(amount)) / any_value(steps) as value
 from counted
 left join (
-    select steady.trace_id, steady.process, {amount} as amount
+    select steady.trace_id, steady.process, true as there, {amount} as amount
     from {table} as work
     asof join steady
         on steady.trace_id = work.trace_id and steady.process = work.process and steady.from_ns <= work.start_ns
@@ -173,11 +170,6 @@ HEADLINE: tuple[Metric, ...] = (
     ),
 )
 """The metrics of a run that a gate may fail on: no more than ten, since each is a chance to fail for nothing."""
-
-
-def metric(name: str) -> Metric:
-    """The metric of that name, of `HEADLINE`."""
-    return next(one for one in HEADLINE if one.name == name)
 
 
 def steps(runs: Mapping[str, Sequence[str]], *, whole: bool = False) -> str:

@@ -1,14 +1,17 @@
 """Which of the mined levels stands for the iterations of a process, and what their time is spent on."""
 
-__all__ = ["MAIN", "PARTS", "STEP"]
+__all__ = ["MAIN", "MAIN_OF_TRACES", "PARTS", "STEP"]
 
-MAIN = """
-    select process, level, device, period, confidence, phase_confidence, coverage
+CHOSEN = """
+    select {key}, level, device, period, confidence, phase_confidence, coverage
     from level
     where kind = 'iteration'
-    qualify row_number() over (partition by process order by count * period desc, level) = 1
+    qualify row_number() over (partition by {key} order by count * period desc, level) = 1
 """
+MAIN = CHOSEN.format(key="process")
 """SQL: for each process its iteration level that covers the most operations."""
+MAIN_OF_TRACES = CHOSEN.format(key="trace_id, process")
+"""SQL: the same for each process of each trace."""
 
 STEP = f"""
 main as ({MAIN}),

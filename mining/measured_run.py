@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..store.health import BUSY, COUNTS, UNRELIABLE
 from ..store.query import run as ask
 from ..store.trace import Trace
-from .fingerprint import Worked, fingerprint_id, fingerprint_of, worked
+from .fingerprint import Worked, fingerprint_of, worked
 from .headline import HEADLINE, statement, steps
 from .mine import mine
 from .rank_run import Member
@@ -16,15 +16,18 @@ from .words import plural
 if TYPE_CHECKING:
     from ..store.archive import Archive
 
-__all__ = ["FEWEST", "MOST_KERNELS", "NEEDS", "MeasuredRun", "fingerprint_id", "measure", "mined"]
+__all__ = ["FEWEST", "MOST_KERNELS", "NEEDS", "VERSION", "MeasuredRun", "measure", "mined"]
 
-NEEDS = ("segments", "iterations", "iteration_states", "memory_use", "uvm_events")
+VERSION = 2
+"""Rises when the same traces give other values, another fingerprint, or count otherwise."""
+NEEDS = ("segments", "iterations", "iteration_states", "hierarchy", "memory_use", "uvm_events")
 """What is mined of a trace to measure it."""
 FEWEST = 5
 """Steady iterations that a process must have for its run to count."""
 MOST_KERNELS = 300
 
-FEW = "select min(steps) from counted"
+FEW = "select count(distinct trace_id), coalesce(min(steps), 0) from counted"
+"""SQL: the traces that have steady iterations, and the fewest of a process."""
 KERNELS = """
 select kernel.name, sum(kernel.duration_ns) / (select sum(steps) from counted) as ns
 from kernel
@@ -67,12 +70,13 @@ def measure(name: str, members: Sequence[Member], archive: "Archive", *, whole: 
     devices = worked(traces)
     values: dict[str, float | None] = dict.fromkeys(one.name for one in HEADLINE)
     kernels: dict[str, float] = {}
-    fewest = 0
+    fewest = without = 0
     if devices and (whole or any(trace.has("iteration") for trace in traces)):
         tables = f"with {steps({name: list(files)}, whole=whole)}\n"
         found = {of: value for of, _, value in ask(files, statement({name: traces}, whole=whole)).rows()}
         values |= found
-        fewest = int(ask(files, tables + FEW).item() or 0)
+        there, fewest = ask(files, tables + FEW).row(0)
+        without = len({one.trace_id for one in devices}) - there
         if any(trace.has("kernel") for trace in traces):
             kernels = dict(ask(files, tables + KERNELS.strip() + f"\nlimit {MOST_KERNELS}").rows())
     return MeasuredRun(
@@ -82,7 +86,7 @@ def measure(name: str, members: Sequence[Member], archive: "Archive", *, whole: 
         fingerprint_of(traces, devices),
         values,
         kernels,
-        _lost(traces) or ("no iterations: measured as a whole" if whole else _few(fewest)),
+        _lost(traces) or ("no iterations: measured as a whole" if whole else _few(fewest, without)),
     )
 
 
@@ -100,7 +104,10 @@ def _lost(traces: Sequence[Trace]) -> str | None:
     return f"events are missing: {', '.join(sorted(kinds))}" if kinds else None
 
 
-def _few(fewest: int) -> str | None:
+def _few(fewest: int, without: int) -> str | None:
+    """What of its iterations keeps a run from counting; `without` of its traces that worked have none."""
     if not fewest:
         return "no steady iterations were found"
+    if without:
+        return f"no steady iterations were found in {plural(without, 'trace')} that worked on a device"
     return None if fewest >= FEWEST else f"{plural(fewest, 'steady iteration')}, fewer than {FEWEST}"

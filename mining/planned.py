@@ -56,9 +56,10 @@ def plan_of(trace: Trace, level: str | None = None) -> Planned:
         raise NotCollected(f"what {level}s kernels touch", "record the allocations of tensors, or plan by objects")
     outcomes = {level: replay(touched, capacity, plan=shifted(plan, LOOK_AHEAD)) for level, plan in plans.items()}
     level = level or min(outcomes, key=lambda one: (outcomes[one].faults, outcomes[one].moved, one))
-    steps, memory, left_out = _steps(told, outcomes[level])
+    steps, memory, kept, left_out = _steps(told, outcomes[level])
     made = Plan(trace.id, level, told.evidence, capacity * LEAF_BYTES, LOOK_AHEAD, memory, steps)
-    return Planned(made, outcomes[level], replay(touched, capacity), left_out)
+    outcome = replay(touched, capacity, plan=kept) if left_out else outcomes[level]
+    return Planned(made, outcome, replay(touched, capacity), left_out)
 
 
 def _capacity(trace: Trace, told: Program) -> int:
@@ -67,17 +68,20 @@ def _capacity(trace: Trace, told: Program) -> int:
     return max((size or told.footprint + LEAVES * LEAF_BYTES * len(told.objects)) // LEAF_BYTES, LEAVES)
 
 
-def _steps(told: Program, outcome: Outcome) -> tuple[tuple[Step, ...], tuple[Key, ...], int]:
-    """The moves of a simulated plan by objects, with those of one kernel's execution together."""
+def _steps(told: Program, outcome: Outcome) -> tuple[tuple[Step, ...], tuple[Key, ...], list[Ints], int]:
+    """The moves of a simulated plan by objects, those of one execution together; then the leaves that each step keeps."""
     numbers: dict[Key, int] = {}
     steps: list[Step] = []
+    kept: list[Ints] = []
     lost = 0
     for step, brought in zip(told.steps, outcome.brought, strict=True):
+        whole = np.array(sorted(brought), np.int64)
         if step.name == NO_NAME:
-            lost += len(brought)
+            kept.append(whole[:0])
+            lost += len(whole)
             continue
         parts: list[Prefetch] = []
-        left = np.array(sorted(brought), np.int64)
+        left = whole
         for at, one in enumerate(told.objects):
             key = told.keys[at]
             if key is None or not len(left):
@@ -89,9 +93,10 @@ def _steps(told: Program, outcome: Outcome) -> tuple[tuple[Step, ...], tuple[Key
                 parts.append(Prefetch(numbers.setdefault(key, len(numbers)), begin, end - begin))
             left = left[~held]
         lost += len(left)
+        kept.append(np.setdiff1d(whole, left))
         if parts:
             steps.append(Step(step.name, step.occurrence, tuple(parts)))
-    return tuple(steps), tuple(numbers), lost
+    return tuple(steps), tuple(numbers), kept, lost
 
 
 def _runs(leaves: Ints) -> list[tuple[int, int]]:

@@ -5,10 +5,11 @@ from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
 
-from ..store.history import History, Record, key_of
+from ..store.history import Damage, History, Record, key_of
 from ..store.kinds import rules_mark
+from .fingerprint import fingerprint_id
 from .headline import HEADLINE
-from .measured_run import NEEDS, MeasuredRun, fingerprint_id
+from .measured_run import NEEDS, VERSION, MeasuredRun
 from .mine import version
 from .series import Accept, Decision, Entry, Pin
 
@@ -32,14 +33,15 @@ def put_run(history: History, entry: Entry) -> None:
     history.put("runs", fingerprint_id(entry.run.fingerprint), _name(entry.run.traces), content)
 
 
-def entries(history: History) -> list[Entry]:
+def entries(history: History, *, damage: Damage | None = None) -> list[Entry]:
     """The runs of the history, each once, by key.
 
     One that only an earlier way of measuring knows, since its traces are gone, does not count beside others.
+    Files that are damaged get into `damage`; without it the first of them is raised.
     """
     mark = _mark()
     found: dict[str, Entry] = {}
-    for record in history.read("runs"):
+    for record in history.read("runs", damage=damage):
         entry = _entry(record)
         if record.content["measured_by"] == mark:
             found[entry.key] = entry
@@ -56,9 +58,10 @@ def put_decision(history: History, decision: Decision) -> None:
     history.put("decisions", decision.series, key_of(content), content)
 
 
-def decisions(history: History) -> list[Decision]:
-    """All decisions, in order of time."""
-    return sorted((_decision(record.content) for record in history.read("decisions")), key=lambda one: one.unix_ns)
+def decisions(history: History, *, damage: Damage | None = None) -> list[Decision]:
+    """All decisions, in order of time; with damaged files as `entries`."""
+    records = history.read("decisions", damage=damage)
+    return sorted((_decision(record.content) for record in records), key=lambda one: one.unix_ns)
 
 
 def _name(traces: tuple[str, ...]) -> str:
@@ -73,7 +76,7 @@ def _identity(traces: tuple[str, ...]) -> str:
 def _mark() -> str:
     """Changes whenever the same traces might give other values."""
     versions = [version(name) for name in NEEDS]
-    return key_of(versions, [asdict(metric) for metric in HEADLINE], rules_mark())[:12]
+    return key_of(VERSION, versions, [asdict(metric) for metric in HEADLINE], rules_mark())[:12]
 
 
 def _entry(record: Record) -> Entry:

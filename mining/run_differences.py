@@ -17,7 +17,7 @@ from .headline import steps
 from .kernel_changes import kernel_changes
 from .naming import called
 
-__all__ = ["Causes", "Work", "causes", "kernels", "of_ranks", "parts", "statement", "work_of"]
+__all__ = ["Causes", "Work", "causes", "gaps", "kernels", "of_ranks", "parts", "statement", "work_of"]
 
 IDLE = "gaps"
 OVERLAP = "overlap"
@@ -227,8 +227,18 @@ def kernels(base: Sequence[Run], other: Sequence[Run], *, share: float = 0.05) -
     `changed` is true for those that differ by more than chance: of these a `share` is expected to be wrong (Benjamini
     and Hochberg 1995). Empty with fewer than three runs on a side. The largest difference first.
     """
-    sides = [[{name: float(ns) for name, ns in _mean([run]).time.items()} for run in side] for side in (base, other)]
+    sides = [[_floats(_mean([run]).time) for run in side] for side in (base, other)]
     return kernel_changes(*sides, share=share)
+
+
+def gaps(base: Sequence[Run], other: Sequence[Run], *, share: float = 0.05) -> list[dict[str, Any]]:
+    """The same for idle time, by what the device waits for."""
+    sides = [[_floats(_mean([run]).idle) for run in side] for side in (base, other)]
+    return kernel_changes(*sides, share=share)
+
+
+def _floats(times: Mapping[str, Fraction]) -> dict[str, float]:
+    return {name: float(ns) for name, ns in times.items()}
 
 
 def _work(traces: Sequence[Trace]) -> str:

@@ -43,9 +43,10 @@ def effect_of(
 ) -> Effect:
     """Judges the values of some runs against those of the base, both in order of time and of one run at least.
 
-    With as many runs of the base as a series needs (`rules.least`) they are the gate's pinned baseline. With fewer,
-    a change is one of at least `rules.effect` and `rules.floor` whose interval does not hold zero; none is one whose
-    interval lies within these; all else is inconclusive.
+    With as many runs of the base as a series needs (`rules.least`) they are the gate's pinned baseline; where the
+    median lies beyond its limits it is not neutral, be the last run within. With fewer, a change is one of at least
+    `rules.effect` and `rules.floor` whose interval does not hold zero; none is one whose interval lies within these;
+    all else is inconclusive.
     """
     before, now = median(base), median(runs)
     change = _relative(now - before, before)
@@ -53,8 +54,11 @@ def effect_of(
     low, high = (None, None) if interval is None else (_relative(side, before) for side in interval)
     if len(base) >= rules.least:
         told = judge(runs, better=better, rules=rules, pinned=base[-rules.window :])
-        limits = None if told.limits is None else (told.limits.low, told.limits.high)
-        return Effect(told.verdict, before, now, change, low, high, "gate", limits, told.needed)
+        assert told.limits is not None  # a pinned baseline sets them
+        verdict, needed = told.verdict, told.needed
+        if verdict == "neutral" and told.limits.side(now):  # the last run alone is as ever: most of them are not
+            verdict, needed = "inconclusive", 1
+        return Effect(verdict, before, now, change, low, high, "gate", (told.limits.low, told.limits.high), needed)
     if interval is None:
         return Effect("inconclusive", before, now, change, None, None, "interval", None)
     least = max(rules.effect * abs(before), rules.floor)

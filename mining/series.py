@@ -119,6 +119,11 @@ class Series:
         """The latest of all its runs, whether it counts or not."""
         return max((*self.entries, *self.excluded), key=_order)
 
+    def is_pinned(self, metric: str) -> bool:
+        """Whether the latest decision about the metric of that name pins it, be there runs since or not."""
+        about = [one for one in self.decisions if metric in (one.runs if isinstance(one, Pin) else one.since)]
+        return bool(about) and isinstance(about[-1], Pin) and bool(about[-1].runs[metric])
+
     @property
     def worked(self) -> bool:
         """Whether its runs did anything on a device: what did not is no run to watch."""
@@ -130,7 +135,8 @@ def all_series(entries: Iterable[Entry], decisions: Iterable[Decision] = ()) -> 
 
     A run whose traces are all among those of another is not counted: the other is the same run with more ranks. A
     series is replaced by one of the same workload of which all runs came later: the driver, say, was changed. Or of
-    which as many came later as confirm a change, unless it was left with a regression: it was one odd night, say.
+    which as many came later as confirm a change: it was one odd night, say. One that was left with a regression is
+    not replaced: another driver must not hide it.
     """
     grouped: dict[str, list[Entry]] = defaultdict(list)
     for entry in _whole(entries):
@@ -169,7 +175,7 @@ def _successor(one: Series, others: Sequence[Series]) -> str | None:
         if other.id == one.id or _workload(other) != _workload(one):
             continue
         later = sum(entry.unix_ns > one.last.unix_ns for entry in other.entries)
-        if later and (later == len(other.entries) or (later >= RULES.runs and not regressed)):
+        if later and not regressed and (later == len(other.entries) or later >= RULES.runs):
             return other.id
     return None
 
@@ -199,7 +205,7 @@ def _track(metric: Metric, counted: Sequence[Entry], last: Entry, decisions: Seq
         return None
     start, pinned, gone = _decided(metric, own, decisions)
     why = _in_the_way(metric, own[-1], last)
-    if pinned and len(pinned) < RULES.least:
+    if gone and len(pinned) < RULES.least:
         why = why or f"{gone} of the runs that its baseline is pinned to are gone: pin it anew"
         pinned = []
     since = max(own.index(entry) for entry in pinned) + 1 if pinned else start
@@ -230,7 +236,7 @@ def _decided(metric: Metric, own: Sequence[Entry], decisions: Sequence[Decision]
         elif metric.name in decision.since:
             since = decision.since[metric.name]
             first = next((at for at, entry in enumerate(own) if entry.unix_ns >= since), len(own))
-            start, pinned = min(max(start, first), len(own) - 1), []
+            start, pinned, gone = min(max(start, first), len(own) - 1), [], 0
     return start, pinned, gone
 
 

@@ -63,6 +63,7 @@ class WasRead:
     error: Error | None = None
     no_trace: bool = False
     left_out: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def read(task: ReadTask) -> WasRead:
@@ -78,7 +79,12 @@ def read(task: ReadTask) -> WasRead:
             mine(outcome.trace, Archive(task.archive), *(task.mine or ()))
         except Error as failed:
             error = failed
-    return WasRead(outcome.trace.id, outcome.new, error)
+    cut = tuple(
+        f"{task.input.place}: {note.meaning} ({note.example or ''})"
+        for note in outcome.trace.notes
+        if note.kind == "truncated"
+    )
+    return WasRead(outcome.trace.id, outcome.new, error, warnings=cut)
 
 
 @dataclass(frozen=True)

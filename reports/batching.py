@@ -16,6 +16,7 @@ from ..collect.workers import do_all
 from ..mining.recorded import is_recorded, recorded
 from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
+from ..store.history import Damage
 from ..store.locks import held
 from ..store.parts import load
 from ..store.sources import Membership
@@ -23,6 +24,7 @@ from .batch_records import Record, Records, Refused, key_of
 from .batch_tasks import ReadTask, ReportTask, Setting, State, WasRead, read, report
 from .options import counted
 from .pipeline import Found, Output, Pipeline, found_by
+from .rank_group import Unread
 from .report_files import write_formats
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class Run:
     written: list[str] = field(default_factory=list[str])
     errors: list[Error] = field(default_factory=list[Error])
 
+    @property
+    def failures(self) -> list[Error]:
+        """All that could not be done, with what was named and is no trace."""
+        return [*(one.error for one in self.refused if not one.left_out), *self.errors]
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -70,9 +77,8 @@ class Batch:
 
     @property
     def errors(self) -> list[Error]:
-        """All that could not be done, with what was named and is no trace."""
-        of_runs = [[*(one.error for one in run.refused if not one.left_out), *run.errors] for run in self.runs]
-        return [*self.failed, *(error for errors in of_runs for error in errors)]
+        """All that could not be done."""
+        return [*self.failed, *(error for run in self.runs for error in run.failures)]
 
 
 def do_batch(pipeline: Pipeline, *, jobs: int = 1, dask: str | None = None, shard: Shard | None = None) -> Batch:
@@ -96,12 +102,13 @@ def do_batch(pipeline: Pipeline, *, jobs: int = 1, dask: str | None = None, shar
         return Batch(runs, failed, work.warnings)
     from .watching import check
 
+    archive, damage = Archive(pipeline.archive), Damage()
     try:
-        checked = check(Archive(pipeline.archive))
+        checked = check(archive, unmeasured=_unmeasured(runs, archive), damage=damage)
     except Error as error:
         return Batch(runs, [*failed, error], work.warnings)
     written, unwritten = _written(checked, pipeline.check)
-    return Batch(runs, [*failed, *unwritten], work.warnings, checked, written)
+    return Batch(runs, [*failed, *damage.values(), *unwritten], work.warnings, checked, written)
 
 
 def _part(run: str, parts: int) -> int:
@@ -109,11 +116,19 @@ def _part(run: str, parts: int) -> int:
     return int(hashlib.sha256(run.encode()).hexdigest()[:16], 16) % parts
 
 
-def _written(checked: "Report", wanted: Output) -> tuple[list[str], list[Error]]:
-    """Writes the report of the check in each format; where that fails, the file of an earlier check is not left.
+def _unmeasured(runs: Sequence[Run], archive: Archive) -> list[Unread]:
+    """The runs that are not in the history as they are: files of them were not read, or they could not be measured."""
+    there = recorded(archive.history())
+    return [
+        Unread(run.name, run.failures[0])
+        for run in runs
+        if any(isinstance(error, UnreadableFile) for error in run.failures)
+        or (run.failures and not is_recorded(tuple(set(run.traces)), there))
+    ]
 
-    Where nothing was checked it fails in the formats that hold checks only, which is no error besides.
-    """
+
+def _written(checked: "Report", wanted: Output) -> tuple[list[str], list[Error]]:
+    """Writes the report of the check in each format; where that fails, the file of an earlier check is not left."""
     written: list[str] = []
     errors: list[Error] = []
     for format in wanted.formats:
@@ -121,8 +136,8 @@ def _written(checked: "Report", wanted: Output) -> tuple[list[str], list[Error]]
             written += write_formats(checked, wanted.folder / "check", [format])
         except Error as error:
             (wanted.folder / f"check{load('format', format).SUFFIX}").unlink(missing_ok=True)
-            errors += [error] if checked.checks else []
-    return written, errors
+            errors.append(error)
+    return list(dict.fromkeys(written)), errors
 
 
 class _Work:
@@ -177,6 +192,7 @@ class _Work:
                 run.errors.append(UnreadableFile(f"{task.input.place}: {answer.message}", answer.hint))
             else:
                 _take_in(run, task.state, answer)
+                self.warnings += answer.warnings
         for name, (found, _) in self._due.items():
             run = self.runs[name]
             if not run.traces and not run.errors and all(one.left_out for one in run.refused):

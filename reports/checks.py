@@ -1,14 +1,27 @@
 """What a report that judges comes to: the exit code, one sentence, the worst first, and a table of all."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from ..store.errors import Error
 from .report import Check, Column, Report, Section, Table, Verdict
 from .units import show
 
-__all__ = ["change", "demanded", "exit_code", "moved", "sections", "verdict_line", "worst_first"]
+__all__ = [
+    "UNREAD",
+    "change",
+    "demanded",
+    "exit_code",
+    "moved",
+    "sections",
+    "unread",
+    "verdict_line",
+    "worst_first",
+]
+
+UNREAD: Mapping[str, str] = {"measurement": "Measurement of the run", "history_file": "File of the history"}
+"""Metrics, with their titles, of checks that say what could not be read: an error, where others are a verdict."""
 
 _ORDER: tuple[Verdict, ...] = ("regression", "inconclusive", "improvement", "neutral")
 _MOST_NAMED = 3
@@ -49,12 +62,20 @@ def verdict_line(checks: Sequence[Check]) -> str:
     return f"No regression in {whole}."
 
 
-def worst_first(checks: Sequence[Check]) -> list[Check]:
-    """Regressions, then what is inconclusive, improvements and the rest; of equals the largest change first."""
+def unread(check: Check) -> bool:
+    """Whether the check says that something could not be read, which is an error: any verdict may be behind it."""
+    return check.metric in UNREAD
 
-    def place(check: Check) -> tuple[int, float, str, str]:
+
+def worst_first(checks: Sequence[Check]) -> list[Check]:
+    """Regressions, then what could not be read, what is inconclusive, improvements and the rest.
+
+    Of equals the largest change first.
+    """
+
+    def place(check: Check) -> tuple[int, bool, float, str, str]:
         size = change(check)
-        return _ORDER.index(check.verdict), 0.0 if size is None else -abs(size), check.series, check.metric
+        return _ORDER.index(check.verdict), not unread(check), -abs(size or 0.0), check.series, check.metric
 
     return sorted(checks, key=place)
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from ..store.errors import Error
+from ..store.errors import Error, NotCollected
 from ..store.parts import load, names
 from ..store.version import VERSION
 from .text import clean
@@ -54,6 +54,9 @@ def main() -> NoReturn:
     gc.set_threshold(MOST_NEW)
     try:
         code: object = tracelode.main(prog_name="tracelode", standalone_mode=False)
+    except NotCollected as error:
+        told = error.message if error.message.endswith("was not collected") else f"not collected: {error.message}"
+        _stop(told, error.hint, error.exit_code)
     except Error as error:
         _stop(error.message, error.hint, error.exit_code)
     except click.exceptions.NoArgsIsHelpError as asked:

@@ -69,9 +69,15 @@ class Compared:
         """The runs of both sides."""
         return [*self.base.runs, *self.candidate.runs]
 
+    @property
+    def shared(self) -> list[Run]:
+        """The runs of the candidate that count in the base too."""
+        there = {tuple(sorted(run.measured.traces)) for run in self.base.counted}
+        return [run for run in self.candidate.counted if tuple(sorted(run.measured.traces)) in there]
+
     def fingerprints(self) -> list[Mapping[str, str]]:
-        """The fingerprints of all runs."""
-        return [run.measured.fingerprint for run in self.runs]
+        """The fingerprints of the runs that count."""
+        return [run.measured.fingerprint for side in self.sides for run in side.counted]
 
     def collected(self) -> list[str]:
         """The metrics that at least one run has."""

@@ -12,7 +12,7 @@ from ..store.errors import Error, NotCollected
 from .checks import verdict_line
 from .compared import Compared, Side, compared
 from .health import health_of
-from .rank_group import Group
+from .rank_group import Group, Unread
 from .report import Check, Report, Section
 from .sections import aligned, attribution, comparability, compared_metrics, uvm_effect
 
@@ -38,10 +38,11 @@ def build(
     allowed: Collection[str] = (),
     metrics: Collection[str] = METRICS,
     effect: float = RULES.effect,
+    unread: Sequence[Unread] = (),
 ) -> Report:
     """The report. `allowed` are aspects of the fingerprint that may differ ("all": every one), `metrics` those checked.
 
-    A change is one of at least `effect`, a share of the base.
+    A change is one of at least `effect`, a share of the base. `unread` are runs of which nothing could be read.
     """
     both = compared(base, candidate)
     rules = replace(RULES, effect=effect)
@@ -63,7 +64,7 @@ def build(
         verdict=" ".join(said),
         trace_id=_id(both),
         identity=tuple(_identity(both)),
-        health=tuple(_health(both)),
+        health=tuple(_health(both, unread)),
         sections=sections,
         glossary=GLOSSARY,
         checks=checks,
@@ -99,16 +100,21 @@ def _identity(both: Compared) -> Iterator[tuple[str, str]]:
         yield side.name, f"{plural(len(side.runs), 'run')}, {counted} of them counted: {named}{more}"
 
 
-def _health(both: Compared) -> Iterator[str]:
+def _health(both: Compared, unread: Sequence[Unread]) -> Iterator[str]:
     """What was not read, which runs do not count, and what is doubtful in those that do."""
+    yield from map(_not_read, unread)
     for run in both.runs:
-        yield from (f"not read: {one.name.rpartition('/')[2]}: {one.error.message}" for one in run.group.unread)
+        yield from map(_not_read, run.group.unread)
         yield from (f"same content: {remark}" for remark in run.group.remarks)
         if run.measured.excluded is not None:
             yield f"does not count: {run.label}: {run.measured.excluded}"
         doubtful = {one.quantity for trace in run.traces if trace.notes for one in health_of(trace).unreliable}
         if doubtful:
             yield f"unreliable: {', '.join(sorted(doubtful))}, in {run.label}"
+
+
+def _not_read(one: Unread) -> str:
+    return f"not read: {one.name.rpartition('/')[2]}: {one.error.message}"
 
 
 def _managed(both: Compared) -> Iterator[Section]:

@@ -1,6 +1,7 @@
 """What several verbs share: where the archive is, which trace is meant, where output goes."""
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..store.errors import Error
+from ..store.parts import names
 from .rows import FORMATS
 from .text import clean, shorten
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "archive_option",
+    "archive_words",
     "cache_archive",
     "cache_folder",
     "counted",
@@ -30,6 +33,7 @@ __all__ = [
     "output_option",
     "patience",
     "progress",
+    "report_options",
     "run_option",
     "width_of",
     "write_output",
@@ -37,6 +41,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATIENCE_S, PROGRESS_S = 2.0, 1.0
+DEFAULT_ARCHIVE = Path("traces")
 
 
 def archive_option(command: F) -> F:
@@ -46,12 +51,17 @@ def archive_option(command: F) -> F:
         "archive_path",
         envvar="TRACELODE_ARCHIVE",
         type=click.Path(path_type=Path, file_okay=False),
-        default=Path("traces"),
+        default=DEFAULT_ARCHIVE,
         show_default=True,
         show_envvar=True,
         callback=_in_utf8,
         help="Folder of the archive.",
     )(command)
+
+
+def archive_words(path: Path) -> str:
+    """What a suggested command needs besides, to mean the archive in that folder: nothing where it is the default."""
+    return "" if path.absolute() == DEFAULT_ARCHIVE.absolute() else f" --archive {shlex.quote(str(path))}"
 
 
 def _in_utf8(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:
@@ -97,6 +107,20 @@ def format_option(*formats: str) -> Callable[[F], F]:
         show_default=True,
         help="Format of the output.",
     )
+
+
+def report_options(command: F) -> F:
+    """Adds --format, --archive and -o for a report that judges."""
+    output = click.option(
+        "-o", "--output", type=click.Path(path_type=Path), help="File to write. [default: standard output]"
+    )
+    format = click.option(
+        "--format",
+        "format",
+        type=click.Choice(list(names("format"))),
+        help="Format of the report. [default: by the suffix of -o; terminal on standard output]",
+    )
+    return format(archive_option(output(command)))
 
 
 def cache_folder() -> Path:

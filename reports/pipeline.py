@@ -130,7 +130,7 @@ class _Entry:
             raise Error(f"{self.name}: is {self.told!r}, not a table", "see docs/batch.md")
         for key in self.told:
             if key not in self.keys:
-                raise Error(f"{self.name}: there is no {key}", f"there are: {', '.join(self.keys)}")
+                raise Error(f"{self.name}: unknown key {key!r}", f"there are: {', '.join(self.keys)}")
 
     def text(self, key: str) -> str:
         """The text of that key, which is there."""
@@ -191,7 +191,8 @@ def found_by(pipeline: Pipeline) -> tuple[list[Found], list[Error]]:
         for pattern in entry.paths:
             there = list(_matches(pattern, pipeline.path.parent))
             if not there:
-                errors.append(UnreadableFile(f"{pattern}: nothing is there", "check the paths of the pipeline"))
+                place = pattern if "://" in pattern else str(pipeline.path.parent / pattern)
+                errors.append(UnreadableFile(f"{place}: nothing is there", "check the paths of the pipeline"))
             for path, name, root in there:
                 run, root = (name, root) if entry.run is None else (entry.run, "")
                 matches.setdefault(path, (_text(run), root, entry))

@@ -28,6 +28,7 @@ __all__ = [
     "report_on",
     "texts_of",
     "write_files",
+    "write_formats",
     "write_report",
     "write_tables",
     "write_texts",
@@ -99,13 +100,13 @@ def write_texts(texts: Mapping[str, str], output: Path | None) -> list[Path]:
 
 
 def write_formats(report: "Report", beginning: Path, formats: Sequence[str]) -> list[str]:
-    """Writes the report in several formats, to files of that path with each one's suffix; the files."""
+    """Writes the report in several formats, to files of that path with each one's suffix; the files, each once."""
     write_files(beginning.parent, {})
     written: list[str] = []
     for format in formats:
         output = beginning.with_name(beginning.name + load("format", format).SUFFIX)
         written += map(str, write_texts(texts_of(report, format), output))
-    return written
+    return list(dict.fromkeys(written))
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -1,13 +1,15 @@
 """The runs that the arguments of a comparison mean, or that a statement of SQL selects."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..store.archive import Archive
-from ..store.errors import Error
+from ..store.errors import Error, UnreadableFile
 from ..store.sources import Membership
-from .rank_group import Group, open_group, run_group
+from .options import archive_words
+from .rank_group import Group, Unread, open_group, run_group
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,9 +19,19 @@ __all__ = ["named", "selected"]
 COLUMNS = ("run", "trace_id")
 
 
-def named(names: Sequence[str], archive_path: Path) -> list[Group]:
-    """A run for each name: a file, a folder with the ranks of a run, a run of the archive, or one of its traces."""
-    return [open_group([name], archive_path) for name in names]
+def named(names: Sequence[str], archive_path: Path) -> tuple[list[Group], list[Unread]]:
+    """A run for each name: a file, a folder with the ranks of a run, a run of the archive, or one of its traces.
+
+    Beside these the names of which nothing could be read.
+    """
+    groups: list[Group] = []
+    unread: list[Unread] = []
+    for name in names:
+        try:
+            groups.append(open_group([name], archive_path))
+        except UnreadableFile as error:
+            unread.append(Unread(name, error))
+    return groups, unread
 
 
 def selected(query: str, archive_path: Path) -> list[Group]:
@@ -36,7 +48,10 @@ def selected(query: str, archive_path: Path) -> list[Group]:
         raise Error(f"the statement gives no column run or trace_id, but {given}", "select run, or trace_id")
     keys = _keys(rows, there)
     if not keys:
-        raise Error(f"{archive_path}: the statement selects no run", f'look at what there is: tracelode sql "{query}"')
+        raise Error(
+            f"{archive_path}: the statement selects no run",
+            f"look at what there is: tracelode sql {shlex.quote(query)}{archive_words(archive.path)}",
+        )
     members = archive.memberships()
     return [_group(run, ids, members, archive) for run, ids in keys.items()]
 

@@ -1,6 +1,6 @@
 """What somebody decides about a series: that a change is as it should be, or that its baseline stays."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..mining.gate import RULES
 from ..mining.headline import HEADLINE
@@ -9,6 +9,7 @@ from ..mining.series import Accept, Entry, Pin, Series, Track
 from ..mining.words import plural
 from ..store.archive import Archive
 from ..store.errors import Error
+from .options import archive_words
 from .watching import found_series
 
 __all__ = ["accept", "pin", "unpin"]
@@ -41,8 +42,13 @@ def accept(
     if not reason.strip():
         raise Error("a change is accepted for a reason", "say why with --reason: it is kept with the history")
     put_decision(archive.history(), Accept(one.id, {name: run.unix_ns for name, run in begins.items()}, reason, now_ns))
-    said = ", ".join(f"{name} since {run.run.name}" for name, run in begins.items())
-    return f"accepted: {said}; the new baseline needs {plural(RULES.least, 'run')}, until then it is inconclusive"
+    said = ", ".join(
+        f"{track.metric.name} since {begins[track.metric.name].run.name} ({_enough(track, begins)})"
+        for track in tracks
+        if track.metric.name in begins
+    )
+    freed = [name for name in begins if one.is_pinned(name)]
+    return f"accepted: {said}" + (f"; no longer pinned: {', '.join(freed)}" if freed else "")
 
 
 def pin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
@@ -68,18 +74,23 @@ def pin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Col
 def unpin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
     """Lets the baseline move with the runs again; what was done, in words. Raises `Error` where none is pinned."""
     one = found_series(archive, series)
-    names = [track.metric.name for track in _tracks(one, metrics) if _is_pinned(one, track)]
+    names = [track.metric.name for track in _tracks(one, metrics) if one.is_pinned(track.metric.name)]
     if not names:
-        raise Error(f"{archive.path}: no baseline of series {one.id} is pinned", "see what is: tracelode watch list")
+        raise Error(
+            f"{archive.path}: no baseline of series {one.id} is pinned",
+            f"see what is: tracelode watch list{archive_words(archive.path)}",
+        )
     put_decision(archive.history(), Pin(one.id, dict.fromkeys(names, ()), reason, now_ns))
     return f"unpinned: {', '.join(names)}"
 
 
-def _is_pinned(series: Series, track: Track) -> bool:
-    """Whether the latest decision about the metric pins it, be there runs since or not."""
-    name = track.metric.name
-    about = [one for one in series.decisions if name in (one.runs if isinstance(one, Pin) else one.since)]
-    return bool(about) and isinstance(about[-1], Pin) and bool(about[-1].runs[name])
+def _enough(track: Track, begins: Mapping[str, Entry]) -> str:
+    """Whether the runs since a metric's baseline begins anew are enough to judge the last of them."""
+    there = sum(entry.unix_ns >= begins[track.metric.name].unix_ns for entry in track.entries)
+    needed = RULES.least + 1
+    if there >= needed:
+        return f"{plural(there, 'run')}, enough to judge by"
+    return f"{there} of the {needed} runs that are needed; until then it is inconclusive"
 
 
 def _tracks(series: Series, metrics: Collection[str]) -> Sequence[Track]:

@@ -12,8 +12,10 @@ from ..mining.series import Entry, Series, Track, all_series
 from ..mining.words import plural
 from ..store.archive import Archive
 from ..store.errors import Error
+from ..store.history import Damage
 from ..store.sources import Membership
-from .checks import verdict_line
+from .checks import UNREAD, verdict_line
+from .options import archive_words
 from .rank_group import Unread, run_group
 from .report import Check, Report, Section
 from .sections import watched_metric, watched_series
@@ -30,9 +32,10 @@ EXPLAINED = ("iteration_p50_ns", "iteration_p95_ns", "idle_ns", "exposed_communi
 GLOSSARY = {
     "run": "One execution of the program, with all its ranks: one value of each metric.",
     "series": "Runs that are comparable: same devices, driver, framework, model, ranks and collector.",
-    "limits": "Where the next run lies nine times out of ten on each side, but no closer to the median than 3 %.",
+    "limits": "Between them the next run lies eight times in ten, one in ten beyond on each side; no closer to the "
+    "median than 3 %.",
     "regression": "Beyond the limits on the worse side in three runs on end.",
-    "inconclusive": "Too few runs, or a change that is not confirmed yet. It is never a pass.",
+    "inconclusive": "Too few runs, a change that is not confirmed yet, or what could not be read. It is never a pass.",
 }
 
 
@@ -84,47 +87,65 @@ def _runs(members: Sequence[Membership]) -> list[tuple[str, list[Membership]]]:
     return [(name, own) for (_, name), own in sorted(runs.items())]
 
 
-def known_series(archive: Archive) -> tuple[Series, ...]:
-    """The series of the archive's history, the one with the latest run first."""
+def known_series(archive: Archive, *, damage: Damage | None = None) -> tuple[Series, ...]:
+    """The series of the archive's history, the one with the latest run first.
+
+    Files of the history that are damaged get into `damage`; without it the first of them is raised.
+    """
     history = archive.history()
-    return all_series(entries(history), decisions(history))
+    return all_series(entries(history, damage=damage), decisions(history, damage=damage))
 
 
 def found_series(archive: Archive, prefix: str) -> Series:
     """The series whose id begins with that; raises `Error` where none or several do."""
-    there = known_series(archive)
+    return _one_of(known_series(archive), prefix, archive)
+
+
+def _one_of(there: Sequence[Series], prefix: str, archive: Archive) -> Series:
     found = [one for one in there if one.id.startswith(prefix)]
     if len(found) != 1:
         what = f"{len(found)} series begin with {prefix}" if found else f"no series begins with {prefix}"
         some = ", ".join(one.id for one in (found or there)[:5])
-        raise Error(f"{archive.path}: {what}", f"there are: {some}" if some else "record runs: tracelode watch check")
+        raise Error(
+            f"{archive.path}: {what}",
+            f"there are: {some}" if some else f"record runs: tracelode watch check{archive_words(archive.path)}",
+        )
     return found[0]
 
 
-def check(archive: Archive, *, series: str | None = None, unmeasured: Sequence[Unread] = ()) -> Report:
+def check(
+    archive: Archive,
+    *,
+    series: str | None = None,
+    unmeasured: Sequence[Unread] = (),
+    damage: Damage | None = None,
+) -> Report:
     """The report on the series of the archive, or on the one that begins with `series`, with a check for each metric.
 
     Series that a later one replaced are told of and not checked, unless one is named. `unmeasured` are runs that could
-    not be measured, to be told of.
+    not be measured: each is told of, and is a check that is no pass. So is each file of the history that is damaged,
+    and gets into `damage`; without it the first of them is raised.
     """
-    there = known_series(archive)
-    chosen = [one for one in there if not one.replaced_by] if series is None else [found_series(archive, series)]
+    there = known_series(archive, damage=damage)
+    chosen = [one for one in there if not one.replaced_by] if series is None else [_one_of(there, series, archive)]
     tracks = [(one, track) for one in chosen for track in one.tracks]
-    checks = _checks(chosen)
+    unread = [*_unmeasured(unmeasured), *_damaged(damage or {}, archive)]
+    checks = (*_checks(chosen, archive), *unread)
     loud = [(one, track) for one, track in tracks if track.verdict in LOUD and track.judgement.limits is not None]
     loud.sort(key=lambda pair: LOUD.index(pair[1].verdict))
     health = [f"not measured: {one.name}: {one.error.message}" for one in unmeasured]
+    health += _not_judged(damage)
     health += _left_out(chosen)
     health += [] if series is not None else _replaced(there)
     return Report(
         topic="watch",
-        title=f"Check of {plural(len(checks), 'metric')} of {len(chosen)} series",
+        title=f"Check of {plural(len(tracks), 'metric')} of {len(chosen)} series",
         verdict=" ".join([verdict_line(checks), *_next(chosen)]),
         trace_id=_id(chosen),
         identity=tuple(_identity(chosen)),
         health=tuple(health),
         sections=(
-            *_histories(loud[:MOST_SHOWN], chosen[:MOST_GLANCES]),
+            *_histories(loud[:MOST_SHOWN], chosen[:MOST_GLANCES], archive),
             *_explained(chosen),
             watched_series.series_table(chosen),
             *_logs(chosen),
@@ -134,10 +155,10 @@ def check(archive: Archive, *, series: str | None = None, unmeasured: Sequence[U
     )
 
 
-def history_of(archive: Archive, series: str) -> Report:
-    """The report on the whole history of the series that begins with `series`."""
-    one = found_series(archive, series)
-    checks = _checks([one])
+def history_of(archive: Archive, series: str, *, damage: Damage | None = None) -> Report:
+    """The report on the whole history of the series that begins with `series`; `damage` as in `check`."""
+    one = _one_of(known_series(archive, damage=damage), series, archive)
+    checks = (*_checks([one], archive), *_damaged(damage or {}, archive))
     replaced = (
         [f"replaced by series {one.replaced_by}, so no check of the archive asks for it"] if one.replaced_by else []
     )
@@ -147,9 +168,9 @@ def history_of(archive: Archive, series: str) -> Report:
         verdict=verdict_line(checks),
         trace_id=_id([one]),
         identity=(*_identity([one]), *(pair for pair in one.fingerprint.items() if pair[1] != UNKNOWN)),
-        health=(*replaced, *_left_out([one])),
+        health=(*_not_judged(damage), *replaced, *_left_out([one])),
         sections=(
-            *_histories([(one, track) for track in one.tracks], [one]),
+            *_histories([(one, track) for track in one.tracks], [one], archive),
             *_explained([one]),
             watched_series.series_table([one]),
             *_logs([one]),
@@ -159,10 +180,36 @@ def history_of(archive: Archive, series: str) -> Report:
     )
 
 
-def _checks(found: Sequence[Series]) -> tuple[Check, ...]:
-    """A check for each metric; one for a series of which no run counts."""
-    checks = [watched_metric.check(one, track) for one in found for track in one.tracks]
-    return (*checks, *(watched_metric.missing(one) for one in found if not one.tracks and one.worked))
+def _checks(found: Sequence[Series], archive: Archive) -> list[Check]:
+    """A check for each metric; one for a series of which no run counts, and one where there is no series at all."""
+    where = archive_words(archive.path)
+    checks = [watched_metric.check(one, track, where) for one in found for track in one.tracks]
+    checks += [watched_metric.missing(one) for one in found if not one.tracks and one.worked]
+    if checks:
+        return checks
+    why = "of its runs none did anything on a device" if found else "the archive has no run"
+    return [watched_metric.nothing(found[0].id if found else "none", f"Inconclusive: nothing was checked, {why}.")]
+
+
+def _unmeasured(runs: Sequence[Unread]) -> Iterator[Check]:
+    for one in runs:
+        why = f"Inconclusive: the run {one.name} was not measured: {one.error.message}. {_sentence(one.error.hint)}"
+        yield Check(one.name, "measurement", UNREAD["measurement"], "count", "inconclusive", why)
+
+
+def _damaged(damage: Damage, archive: Archive) -> Iterator[Check]:
+    for path, error in damage.items():
+        why = f"Inconclusive: {error.message}, so it was not judged. {_sentence(error.hint)}"
+        name = str(path.relative_to(archive.path))
+        yield Check(name, "history_file", UNREAD["history_file"], "count", "inconclusive", why)
+
+
+def _not_judged(damage: Damage | None) -> list[str]:
+    return [f"not judged: {error.message}" for error in (damage or {}).values()]
+
+
+def _sentence(hint: str) -> str:
+    return f"{hint[:1].upper()}{hint[1:]}."
 
 
 def _next(found: Sequence[Series]) -> Iterator[str]:
@@ -178,7 +225,7 @@ def _next(found: Sequence[Series]) -> Iterator[str]:
         yield f"To decide: {', '.join(named)}{more}."
 
 
-def _histories(shown: Sequence[tuple[Series, Track]], glances: Sequence[Series]) -> Iterator[Section]:
+def _histories(shown: Sequence[tuple[Series, Track]], glances: Sequence[Series], archive: Archive) -> Iterator[Section]:
     """Series at a glance, then single metrics of them."""
     changes = {(one.id, track.metric.name): watched_metric.changes_of(track) for one, track in shown}
     for one in glances:
@@ -186,7 +233,7 @@ def _histories(shown: Sequence[tuple[Series, Track]], glances: Sequence[Series])
         if section:
             yield section
     for one, track in shown:
-        yield watched_metric.section(one, track, changes[one.id, track.metric.name])
+        yield watched_metric.section(one, track, changes[one.id, track.metric.name], archive_words(archive.path))
 
 
 def _explained(found: Sequence[Series]) -> Iterator[Section]:

@@ -9,6 +9,7 @@ once, no lock, and the same content twice is one file.
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,13 @@ from typing import Any, Literal
 from .errors import ArchiveError
 from .staging import put_whole, sync_folder
 
-__all__ = ["History", "Record", "key_of"]
+__all__ = ["Damage", "History", "Record", "key_of"]
 
 Shelf = Literal["runs", "decisions"]
 KEY_LENGTH = 24
+
+Damage = dict[Path, ArchiveError]
+"""Files of the history that are not as they were written, each with the error that says so."""
 
 
 @dataclass(frozen=True)
@@ -59,18 +63,28 @@ class History:
         """The keys of all records on that shelf, of which none is read."""
         return {path.stem for path in self._paths(shelf, "*")}
 
-    def read(self, shelf: Shelf, series: str = "*") -> list[Record]:
-        """The records of one series, or of all, by series and key; raises `ArchiveError` at one that is damaged."""
-        return [_record(path) for path in self._paths(shelf, series)]
+    def read(self, shelf: Shelf, series: str = "*", *, damage: Damage | None = None) -> list[Record]:
+        """The records of one series, or of all, by series and key.
+
+        Raises `ArchiveError` at one that is damaged; with `damage` the files that are get there instead.
+        """
+        found: list[Record] = []
+        for path in self._paths(shelf, series):
+            try:
+                found.append(_record(path))
+            except ArchiveError as error:
+                if damage is None:
+                    raise
+                damage[path] = error
+        return found
 
     def damaged(self) -> Iterator[tuple[Path, str]]:
         """The files that are not as they were written, each with what is wrong."""
+        damage: Damage = {}
         for shelf in ("runs", "decisions"):
-            for path in self._paths(shelf, "*"):
-                try:
-                    _record(path)
-                except ArchiveError as error:
-                    yield path, error.message.rpartition(": ")[2]
+            self.read(shelf, damage=damage)
+        for path, error in damage.items():
+            yield path, error.message.rpartition(": ")[2]
 
     def _paths(self, shelf: Shelf, series: str) -> list[Path]:
         return sorted((self._folder / shelf).glob(f"{series}/*.json"))
@@ -82,15 +96,19 @@ def key_of(*parts: Any) -> str:
 
 
 def _record(path: Path) -> Record:
-    hint = f"remove the file: what it held is measured anew; then check the rest: tracelode fsck ({path.parent.name})"
+    again = "a run is measured anew" if path.parents[1].name == "runs" else "the decision is to be made again"
+    hint = (
+        f"remove the file: {again}; then check the rest: tracelode fsck --archive {shlex.quote(str(path.parents[3]))}"
+    )
     try:
         raw: dict[str, Any] = json.loads(path.read_bytes())
         content, digest = raw["content"], raw["sha256"]
+        own = hashlib.sha256(_canonical(content).encode()).hexdigest()  # a number that was damaged may be none in JSON
     except OSError as error:
         raise ArchiveError(f"{path}: {error.strerror}", "check permissions") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ArchiveError(f"{path}: is damaged", hint) from error
-    if hashlib.sha256(_canonical(content).encode()).hexdigest() != digest or not isinstance(content, dict):
+    if own != digest or not isinstance(content, dict):
         raise ArchiveError(f"{path}: does not have its own sha256", hint)
     return Record(path.parent.name, path.stem, content)
 

@@ -30,17 +30,19 @@ def held(archive: Path, name: str, waits: Callable[[], bool] = lambda: True) -> 
     except OSError as error:
         raise ArchiveError(f"{folder}: {error.strerror}", "check space and permissions") from error
     try:
-        yield _taken(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) or (waits() and _taken(descriptor, fcntl.LOCK_EX))
+        yield _taken(folder, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB) or (
+            waits() and _taken(folder, descriptor, fcntl.LOCK_EX)
+        )
     finally:
         os.close(descriptor)
 
 
-def _taken(descriptor: int, how: int) -> bool:
+def _taken(folder: Path, descriptor: int, how: int) -> bool:
     try:
         fcntl.flock(descriptor, how)
     except BlockingIOError:
         return False
     except OSError as error:
         if error.errno not in NO_LOCKS:
-            raise
+            raise ArchiveError(f"{folder}: {error.strerror}", "check the filesystem, or use one with locks") from error
     return True

@@ -4,6 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("suite", deadline=None)  # how long an example takes depends on what else the machine does
+settings.load_profile("suite")
 
 EXHAUSTIVE = ("browser", "corpus", "mutation", "oracle")
 """Folders whose tests go through many cases."""

@@ -8,7 +8,7 @@ from tracelode.collect.sink import Sink
 from tracelode.mining.rank_run import Member
 from tracelode.store import Archive, Facts, Source, Trace
 
-__all__ = ["BODY", "LENGTH", "add", "members", "operations"]
+__all__ = ["BODY", "LENGTH", "add", "after", "members", "operations"]
 
 BODY = ("copy", "a", "nccl_all_reduce", "b", "c")
 """The operations of an iteration, in order."""
@@ -40,6 +40,22 @@ def operations(
         tables["api"].append({"start_ns": at, "end_ns": at + 1, "correlation": at})
         start = end
     return {name: rows for name, rows in tables.items() if rows}
+
+
+def after(early: Mapping[str, list[dict[str, Any]]], later: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The tables of a process that does what the one has first, and then what the other has."""
+    work = [row for name, rows in early.items() if name != "api" for row in rows]
+    moved = {name: max(row["end_ns"] for row in work) - 1_000 for name in later} | {"api": len(work)}
+    rows = {
+        name: [
+            row
+            | {key: row[key] + moved[name] for key in ("start_ns", "end_ns")}
+            | {"correlation": row["correlation"] + len(work)}
+            for row in own
+        ]
+        for name, own in later.items()
+    }
+    return {name: [*early[name], *own] for name, own in rows.items()}
 
 
 def add(

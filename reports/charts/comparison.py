@@ -164,7 +164,7 @@ def kernel_scatter(rows: Rows) -> Specification:
 
 
 def strips(rows: Rows, base_ns: int, ns: int) -> Specification:
-    """An iteration of each side as a strip, with what was inserted and removed, and what became slower or quicker.
+    """An iteration of each side as a strip, with what was inserted and removed, and what became slower or faster.
 
     A row has `mark`, `name` and, for each side that it is on, the start and the time of the operation: `base_start_ns`
     and `base_ns`, `start_ns` and `ns`. The iterations take `base_ns` and `ns`.

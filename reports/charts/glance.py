@@ -25,11 +25,13 @@ def glance(rows: Rows) -> Specification:
     """A line for each metric: how far each run lies from the median of the baseline, up and down to 10 %.
 
     A row has `metric` (its title), `verdict`, `said` (what stands beside the title), `runs`: pairs of a run's number
-    and its change, a share; and `changes`: the numbers of runs with which the history changed.
+    and its change, a share; `changes`: the numbers of runs with which the history changed; and `judged`: whether the
+    metric has a baseline. Without one there is no change to tell in text.
     """
     import altair as alt
 
     some(rows, "glance")
+    judged = [row for row in rows if row["judged"]]
     last = max(number for row in rows for number, _ in row["runs"])
     first = max(min(number for row in rows for number, _ in row["runs"]), last - MOST_RUNS + 1)
     values = list(_values(rows, first))
@@ -68,8 +70,8 @@ def glance(rows: Rows) -> Specification:
         terminal={
             "title": "Change of the last run",
             "unit": "share",
-            "labels": [clean(row["metric"]) for row in rows],
-            "values": [row["runs"][-1][1] for row in rows],
+            "labels": [clean(row["metric"]) for row in judged],
+            "values": [row["runs"][-1][1] for row in judged],
         },
     )
 

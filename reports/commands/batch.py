@@ -71,10 +71,12 @@ def command(
         batch = do_batch(pipeline, jobs=jobs, dask=dask, shard=shard)
     for error in batch.errors:
         click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
+    for warning in batch.warnings:
+        click.echo(f"warning: {clean(warning)}", err=True)
     code = _code(batch)
     if output is not None:
         write_output(_document(pipeline, shard, batch, code), output)
-    click.echo(_summary(batch, code), err=True)
+    click.echo(_summary(pipeline, batch, code), err=True)
     raise SystemExit(code)
 
 
@@ -92,8 +94,8 @@ def _code(batch: "Batch") -> int:
     return min(codes, key=ORDER.index)
 
 
-def _summary(batch: "Batch", code: int) -> str:
-    """One line: how much there was, how much of it was new, what failed, what the check says."""
+def _summary(pipeline: "Pipeline", batch: "Batch", code: int) -> str:
+    """One line: how much there was, how much of it was new, what failed, what the check says, where all of it is."""
     from ...mining.words import plural
     from ..checks import verdict_line
 
@@ -107,8 +109,12 @@ def _summary(batch: "Batch", code: int) -> str:
         f"{plural(left_out, 'file')} left out" if left_out else "",
         plural(len(batch.errors), "error") if batch.errors else "no error",
     ]
-    said = "" if batch.checked is None else f" {clean(verdict_line(batch.checked.checks))}"
-    return f"batch: {', '.join(filter(None, parts))}.{said} Exit code {code}."
+    said = [] if batch.checked is None else [verdict_line(batch.checked.checks)]
+    if any(run.written for run in runs):
+        said.append(f"Reports: {', '.join(dict.fromkeys(str(one.folder) for one in pipeline.reports))}.")
+    said += [f"Check: {', '.join(batch.written)}."] if batch.written else []
+    said.append(f"Archive: {pipeline.archive}.")
+    return f"batch: {', '.join(filter(None, parts))}. {clean(' '.join(said))} Exit code {code}."
 
 
 def _document(pipeline: "Pipeline", shard: "Shard | None", batch: "Batch", code: int) -> bytes:
@@ -126,7 +132,7 @@ def _document(pipeline: "Pipeline", shard: "Shard | None", batch: "Batch", code:
         "archive": utf8(str(pipeline.archive)),
         "shard": shard and f"{shard[0]}/{shard[1]}",
         "exit_code": code,
-        "summary": _summary(batch, code),
+        "summary": _summary(pipeline, batch, code),
         "errors": [
             {"message": utf8(one.message), "hint": utf8(one.hint), "exit_code": one.exit_code} for one in batch.errors
         ],
@@ -152,5 +158,5 @@ def _run(run: "Run") -> dict[str, Any]:
         "reports": [utf8(one) for one in run.written],
         "left_out": [utf8(one.path) for one in run.refused if one.left_out],
         "unread": [utf8(one.path) for one in run.refused if not one.left_out],
-        "errors": len(run.errors),
+        "errors": len(run.failures),
     }

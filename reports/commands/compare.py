@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...store.parts import names
-from ..options import archive_option, patience
+from ..options import patience, report_options
 from ..text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...store.errors import Error
-    from ..rank_group import Group
+    from ..rank_group import Group, Unread
 
 BETWEEN = "\0between base and candidate"
 """Stands for the first `--` among the arguments, so that options may follow it too: no argument holds a zero byte."""
@@ -50,14 +49,7 @@ class Sides(click.Command):
     show_default=True,
     help="Least change that matters, in percent.",
 )
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(list(names("format"))),
-    help="Format of the report. [default: by the suffix of -o; terminal on standard output]",
-)
-@archive_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write. [default: standard output]")
+@report_options
 def command(
     runs: tuple[str, ...],
     base_sql: str | None,
@@ -93,11 +85,14 @@ def command(
     base_names, candidate_names = _split(runs, base_sql, candidate_sql)
     error: Error | None = None
     try:
-        base = _side(base_names, base_sql, archive_path)
-        candidate = _side(candidate_names, candidate_sql, archive_path)
+        base, gone = _side(base_names, base_sql, archive_path)
+        candidate, more_gone = _side(candidate_names, candidate_sql, archive_path)
+        gone += more_gone
         with patience("mining"):
-            report = build(base, candidate, allowed=allowed, metrics=metrics or METRICS, effect=threshold / 100)
-        error = _unread([*base, *candidate])
+            report = build(
+                base, candidate, allowed=allowed, metrics=metrics or METRICS, effect=threshold / 100, unread=gone
+            )
+        error = _unread([*gone, *(one for group in (*base, *candidate) for one in group.unread)])
     except Error as fault:
         if output is None:
             raise
@@ -144,21 +139,28 @@ def _between(runs: "Sequence[str]", base_sql: str | None, candidate_sql: str | N
     return 1
 
 
-def _side(names_: "Sequence[str]", query: str | None, archive_path: Path) -> "list[Group]":
-    """The runs of a side; files that were not read are told of on standard error."""
+def _side(names_: "Sequence[str]", query: str | None, archive_path: Path) -> "tuple[list[Group], list[Unread]]":
+    """The runs of a side, and what gave none; files that were not read are told of on standard error.
+
+    Raises the error of the first of these where there is no run at all.
+    """
     from ..run_groups import named, selected
 
-    groups = named(names_, archive_path) if query is None else selected(query, archive_path)
-    for group in groups:
-        for one in group.unread:
-            click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
-    return groups
+    groups, gone = named(names_, archive_path) if query is None else (selected(query, archive_path), [])
+    told = [*(gone if groups else gone[1:]), *(one for group in groups for one in group.unread)]
+    for one in told:
+        click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
+    if not groups:
+        raise gone[0].error
+    return groups, gone
 
 
-def _unread(groups: "Sequence[Group]") -> "Error | None":
+def _unread(unread: "Sequence[Unread]") -> "Error | None":
     """What there is to raise, when all is done, for files that were not read."""
-    unread = [one.error for group in groups for one in group.unread]
+    from ...mining.words import plural
+
     if not unread:
         return None
-    worst = max(unread, key=lambda error: error.exit_code)
-    return type(worst)(f"{len(unread)} of the files were not read", "the errors above say why; their runs do not count")
+    worst = max((one.error for one in unread), key=lambda error: error.exit_code)
+    said = f"{plural(len(unread), 'file')} {'was' if len(unread) == 1 else 'were'} not read"
+    return type(worst)(said, "the errors above say why; their runs do not count")

@@ -11,6 +11,7 @@ from ..options import archive_option
 @archive_option
 def command(archive_path: Path) -> None:
     """Compares every file of the archive with the sha256 in its manifest, and names what is missing or altered."""
+    from ...mining.words import plural
     from ...store.archive import Archive
     from ...store.errors import ArchiveError
 
@@ -20,7 +21,7 @@ def command(archive_path: Path) -> None:
         click.echo(f"{damage.trace_id[:12]}/{damage.file}: {damage.fault}")
     if damaged:
         raise ArchiveError(
-            f"{archive_path}: {len(damaged)} damaged files",
+            f"{archive_path}: {plural(len(damaged), 'damaged file')}",
             "remove the folder of the trace and ingest its source again; of the history, remove the file",
         )
     click.echo(f"{len(archive.manifests())} traces, every file as its manifest says")

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...store.parts import names
-from ..options import archive_option, format_option, output_option, patience, width_of, write_output
+from ..options import (
+    archive_option,
+    format_option,
+    output_option,
+    patience,
+    report_options,
+    width_of,
+    write_output,
+)
 from ..text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...store.archive import Archive
+    from ...store.history import Damage
     from ..rank_group import Unread
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,23 +40,9 @@ def command() -> None:
 
     \b
     tracelode watch check --archive traces -o check.html     # every night, after the runs were ingested
-    tracelode watch report 8900ae -o history.html            # one series from its beginning
-    tracelode watch accept 8900ae --reason "new tokenizer"   # a change that is meant to be
+    tracelode watch report a37138 -o history.html            # one series from its beginning
+    tracelode watch accept a37138 --reason "new tokenizer"   # a change that is meant to be
     """
-
-
-def report_options(command: F) -> F:
-    """Adds --format and -o, as `tracelode report` has them."""
-    output = click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help="File to write. [default: standard output]"
-    )
-    format = click.option(
-        "--format",
-        "format",
-        type=click.Choice(list(names("format"))),
-        help="Format of the report. [default: by the suffix of -o; terminal on standard output]",
-    )
-    return format(archive_option(output(command)))
 
 
 def metric_option(command: F) -> F:
@@ -65,8 +59,8 @@ def check(series: str | None, format: str | None, archive_path: Path, output: Pa
     """Measures new runs, and judges every series.
 
     Exit code: 0 no regression, 3 a regression that is confirmed, 4 inconclusive: the report says how many runs of which
-    series would decide; also where there was nothing to check. 5 or 6: runs could not be measured. The report is
-    written before, whatever it says. The same command twice says the same.
+    series would decide; also where there was nothing to check. 5 or 6: runs could not be measured, or files of
+    the history not be read. The report is written before, whatever it says. The same command twice says the same.
     """
     from ..checks import exit_code
     from ..report_files import write_report
@@ -78,9 +72,10 @@ def check(series: str | None, format: str | None, archive_path: Path, output: Pa
         recorded = record(archive)
     for one in recorded.failed:
         click.echo(f"error: {clean(one.name)}: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
-    report = judged(archive, series=series, unmeasured=recorded.failed)
+    damage: Damage = {}
+    report = judged(archive, series=series, unmeasured=recorded.failed, damage=damage)
     write_report(report, format, output)
-    _raise(recorded.failed)
+    _raise(recorded.failed, damage)
     sys.exit(exit_code(report.checks))
 
 
@@ -96,7 +91,9 @@ def report(series: str, format: str | None, archive_path: Path, output: Path | N
     from ..report_files import write_report
     from ..watching import history_of
 
-    write_report(history_of(_archive(archive_path), series), format, output)
+    damage: Damage = {}
+    write_report(history_of(_archive(archive_path), series, damage=damage), format, output)
+    _raise((), damage)
 
 
 @command.command("list")
@@ -123,7 +120,7 @@ def list_(archive_path: Path, format: str, output: Path | None) -> None:
     frame = pl.DataFrame(rows, schema=schema | {"runs_on": pl.String}, orient="row")
     if format == "table":
         share = pl.format("{} %", (pl.col("detectable") * 100).round(1)).alias("smallest_change")
-        frame = frame.select("series", "metric", "verdict", "runs", share, "last_run", "last_day", "runs_on")
+        frame = frame.select("series", "metric", "verdict", "pinned", "runs", share, "last_run", "last_day", "runs_on")
     write_output(render(frame, format, width=width_of(output)), output)
 
 
@@ -136,13 +133,14 @@ def list_(archive_path: Path, format: str, output: Path | None) -> None:
 def accept(series: str, reason: str, metrics: tuple[str, ...], since: str | None, archive_path: Path) -> None:
     """Accepts a change that is meant to be.
 
-    The baseline of the series begins anew where the change began. SERIES is the beginning of its id. What ran before is
-    kept and shown, and judges nothing any more.
+    The baseline of the series begins anew where the change began, and is pinned no longer. SERIES is the beginning of
+    its id. What ran before is kept and shown, and judges nothing any more.
     """
     from ..watch_decisions import accept as accepted
 
     archive = _archive(archive_path)
-    click.echo(accepted(archive, series, reason=reason, now_ns=time.time_ns(), metrics=metrics, since=since), err=True)
+    said = accepted(archive, series, reason=reason, now_ns=time.time_ns(), metrics=metrics, since=since)
+    click.echo(clean(said), err=True)  # it names a run
 
 
 @command.group()
@@ -188,11 +186,18 @@ def _archive(path: Path) -> "Archive":
     return Archive(path).existing()
 
 
-def _raise(failed: "Sequence[Unread]") -> None:
-    """Raises what there is to raise for runs that could not be measured, when all the others are done."""
-    if failed:
-        worst = max((one.error for one in failed), key=lambda error: error.exit_code)
-        raise type(worst)(f"{len(failed)} runs could not be measured", "the errors above say why")
+def _raise(failed: "Sequence[Unread]", damage: "Damage") -> None:
+    """Raises what there is to raise for what could not be measured or read, when all the others are done."""
+    from ...mining.words import plural
+
+    for error in damage.values():
+        click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
+    errors = [*(one.error for one in failed), *damage.values()]
+    if errors:
+        worst = max(errors, key=lambda error: error.exit_code)
+        what = [f"{plural(len(failed), 'run')} could not be measured"] if failed else []
+        what += [f"{plural(len(damage), 'file')} of the history could not be read"] if damage else []
+        raise type(worst)(" and ".join(what), "the errors above say why")
 
 
 def _runs_on(fingerprint: "Mapping[str, str]") -> str:

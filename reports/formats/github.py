@@ -1,6 +1,6 @@
 """Annotations of GitHub Actions: lines that its runner reads from a step's output; the worst ten checks."""
 
-from ..checks import demanded, moved, verdict_line
+from ..checks import demanded, moved, unread, verdict_line
 from ..report import Check, Report
 from ..text import clean, shorten
 
@@ -24,8 +24,8 @@ def render(report: Report) -> str:
 
 
 def _annotation(check: Check) -> str:
-    title = f"{check.verdict}: {check.title} {moved(check)}".rstrip()
-    return _line(_LEVELS[check.verdict], title, f"{check.sentence} ({check.series})")
+    title = f"{'not read' if unread(check) else check.verdict}: {check.title} {moved(check)}".rstrip()
+    return _line("error" if unread(check) else _LEVELS[check.verdict], title, f"{check.sentence} ({check.series})")
 
 
 def _line(level: str, title: str, message: str) -> str:

@@ -96,7 +96,12 @@ def _footer(report: Report) -> Markup:
     return element(
         "footer",
         element("section", element("h2", "Glossary", id="glossary"), element("dl", *words)) if words else None,
-        element("p", f"tracelode {VERSION} · trace ", element("code", clean(report.trace_id)), class_="about"),
+        element(
+            "p",
+            f"tracelode {VERSION} · {'runs' if report.checks else 'trace'} ",
+            element("code", clean(report.trace_id)),
+            class_="about",
+        ),
     )
 
 

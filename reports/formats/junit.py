@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from ..checks import demanded, moved
+from ..checks import demanded, moved, unread
 from ..report import Check, Report
 from ..text import clean
 from ..units import show
@@ -16,7 +16,10 @@ _NO_CHARACTER = {0xFFFE: r"\ufffe", 0xFFFF: r"\uffff"}
 
 
 def render(report: Report) -> str:
-    """The checks, the worst first: a regression is a failure, what is inconclusive is skipped, since it is no pass."""
+    """The checks, the worst first: a regression is a failure, what could not be read an error.
+
+    What is inconclusive is skipped, since it is no pass.
+    """
     checks = demanded(report, "junit")
     by_series: dict[str, list[Check]] = {}
     for check in checks:
@@ -31,12 +34,12 @@ def render(report: Report) -> str:
 
 
 def _counts(checks: Sequence[Check]) -> dict[str, str]:
-    verdicts = [check.verdict for check in checks]
+    verdicts, errors = [check.verdict for check in checks], sum(map(unread, checks))
     return {
         "tests": str(len(checks)),
         "failures": str(verdicts.count("regression")),
-        "errors": "0",
-        "skipped": str(verdicts.count("inconclusive")),
+        "errors": str(errors),
+        "skipped": str(verdicts.count("inconclusive") - errors),
     }
 
 
@@ -48,6 +51,8 @@ def _case(suite: ElementTree.Element, check: Check) -> None:
         message = f"{check.title} {moved(check)}".rstrip()
         failure = ElementTree.SubElement(case, "failure", type="regression", message=_text(message))
         failure.text = _text(check.sentence)
+    elif unread(check):
+        ElementTree.SubElement(case, "error", type=_text(check.metric), message=_text(check.sentence))
     elif check.verdict == "inconclusive":
         ElementTree.SubElement(case, "skipped", type="inconclusive", message=_text(check.sentence))
     numbers = {"value": check.value, "baseline": check.baseline, "low limit": check.low, "high limit": check.high}

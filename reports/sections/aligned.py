@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...mining.aligned_iterations import Aligned, aligned
-from ...mining.words import duration, plural
+from ...mining.words import count, duration, plural
 from ..charts.comparison import strips
 from ..compared import Compared, Run, Side
 from ..report import Chart, Column, Section, Table
@@ -22,12 +22,6 @@ COLUMNS = (
     Column("ns", "Candidate", "ns"),
     Column("delta_ns", "Difference", "ns"),
 )
-WORK = """
-select name, start_ns, duration_ns from kernel
-union all by name select 'copy ' || kind as name, start_ns, duration_ns from copy
-union all by name select 'fill' as name, start_ns, duration_ns from fill
-order by start_ns
-"""
 
 
 def section(both: Compared) -> Section:
@@ -38,15 +32,19 @@ def section(both: Compared) -> Section:
     base, now = (_middle(side) for side in both.sides)
     found = None if base is None or now is None else aligned(base.traces, now.traces)
     if found is None:
-        return Section(key, heading, "Not shown: the iterations have no steady ones, or too little in common.")
+        return Section(
+            key, heading, "Not shown: a side has no steady iterations, or the two have too little in common."
+        )
     shows = f"Above an iteration of the base, below one of the candidate, both from their beginning. {_which(found)}"
     picture = strips(found.rows, found.base["time_ns"], found.other["time_ns"])
+    rows = _folded(found.rows)
     blocks = (
         Chart("An iteration of base and candidate", picture, shows, ""),
-        Table("Operations in order; those that are the same are one row", COLUMNS, _folded(found.rows), ""),
+        Table("Operations in order; those that are the same are one row", COLUMNS, rows[:MOST_ROWS], ""),
     )
-    note = "One iteration of each: what is only slower or quicker in it may be so by chance."
-    return Section(key, heading, _sentence(found), blocks, (note, _which(found)))
+    notes = ["One iteration of each: what is only slower or faster in it may be so by chance.", _which(found)]
+    notes += [f"The table has the first {MOST_ROWS} of {count(len(rows))} rows."] if len(rows) > MOST_ROWS else []
+    return Section(key, heading, _sentence(found), blocks, tuple(notes))
 
 
 def _middle(side: Side) -> Run | None:
@@ -72,7 +70,7 @@ def _sentence(found: Aligned) -> str:
         return f"Both iterations do the same {plural(len(found.rows), 'operation')} in the same order and time."
     return (
         f"{plural(counts['inserted'], 'operation')} inserted, {counts['removed']} removed, {counts['slower']} slower, "
-        f"{counts['faster']} quicker."
+        f"{counts['faster']} faster."
     )
 
 
@@ -88,4 +86,4 @@ def _folded(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 last[key] += row[key]
         else:
             folded.append({**row, "operations": 1})
-    return folded[:MOST_ROWS]
+    return folded

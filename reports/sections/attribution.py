@@ -1,10 +1,10 @@
 """What makes an iteration of the candidate longer or shorter: causes that add up to the difference, and operations."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...mining.categories import LEAVES, kernel_categories
-from ...mining.run_differences import causes, kernels, of_ranks, parts, statement
+from ...mining.run_differences import causes, gaps, kernels, of_ranks, parts, statement
 from ...mining.words import duration, percent, plural
 from ..charts.comparison import kernel_scatter, waterfall
 from ..compared import Compared, Side
@@ -18,7 +18,7 @@ CAUSES = {
     "appeared": "operations that appeared",
     "vanished": "operations that vanished",
     "calls": "more or fewer calls",
-    "speed": "slower or quicker calls",
+    "speed": "slower or faster calls",
     "gaps": "idle time",
     "overlap": "more or less at the same time",
 }
@@ -28,7 +28,7 @@ PHRASES = {
     "more": "called more often",
     "fewer": "called less often",
     "slower": "slower",
-    "faster": "quicker",
+    "faster": "faster",
 }
 MOST_ROWS = 200
 NAMED = 3
@@ -68,7 +68,15 @@ def section(both: Compared) -> Section:
     if pairs:
         shows = "Time per iteration of each operation that both sides have; on the line nothing changed."
         blocks.append(Chart("Operations of both sides", kernel_scatter(pairs), shows, sql))
-    return Section(key, heading, _sentence(both, found, of_ranks(base, now)), tuple(blocks), (*NOTES, _tests(tested)))
+    sure = _beyond_chance(tested, gaps(base, now)) if tested else None
+    said = _sentence(both, found, of_ranks(base, now), sure)
+    return Section(key, heading, said, tuple(blocks), (*NOTES, _tests(tested)))
+
+
+def _beyond_chance(operations: Rows, idle: Rows) -> set[tuple[str, str]]:
+    """The parts, by kind and name, that differ by more than chance makes runs differ."""
+    both = (("operation", operations), ("gaps", idle))
+    return {(kind, row["name"]) for kind, rows in both for row in rows if row["changed"]}
 
 
 CAUSE_COLUMNS = (Column("cause", "Cause"), Column("delta_ns", "Difference", "ns"))
@@ -90,7 +98,7 @@ TEST_COLUMNS = (
     Column("ns", "Candidate", "ns"),
     Column("delta_ns", "Difference", "ns"),
     Column("change", "Change", "share"),
-    Column("p", "By chance", "ratio"),
+    Column("p", "By chance", "share"),
     Column("changed", "More than chance"),
 )
 
@@ -104,21 +112,47 @@ def _work(side: Side) -> list[Any]:
 
 
 def _shown(found: Rows) -> Rows:
-    """The parts, but for operations that are the same, after the whole; gaps are called after their cause."""
-    return [
+    """The parts, but for operations that are the same, after the whole; gaps are called after their cause.
+
+    Where they are many, the smallest are summed up in one row, so that what is shown adds up, too.
+    """
+    rows = [
         {**row, "name": f"idle: {row['name']}"} if row["kind"] == "gaps" else row
         for row in found
         if row["change"] != "same" or row["kind"] == "total"
-    ][:MOST_ROWS]
+    ]
+    own = [row for row in rows if row["kind"] != "overlap"]
+    return [*own[:MOST_ROWS], *_further(own[MOST_ROWS:]), *(row for row in rows if row["kind"] == "overlap")]
 
 
-def _first(found: Rows, ranks: Ranks, waiting: Collection[str]) -> list[Mapping[str, Any]]:
+def _further(rows: Rows) -> Iterator[Mapping[str, Any]]:
+    """One row for all of those; none for none."""
+    if rows:
+        sums = {key: sum(row[key] for row in rows) for key in ("base_ns", "ns", "delta_ns")}
+        yield {column.key: None for column in PART_COLUMNS} | {
+            "kind": "further",
+            "name": f"{plural(len(rows), 'part')} with smaller differences",
+            **sums,
+        }
+
+
+def _first(
+    found: Rows, ranks: Ranks, waiting: Collection[str], sure: Collection[tuple[str, str]] | None
+) -> list[Mapping[str, Any]]:
     """The parts that differ most, the largest first; what ran at the same time is a consequence, not a cause.
+
+    Only those that are `sure`, where runs are enough to tell (else None): what differs by chance is no cause.
 
     Of several ranks the one that differs most tells. Of an operation that waits for other ranks it is the one that
     differs least: where one rank is late, the others wait longer for it, but it does not; a slower link slows all.
     """
-    named = [row for row in found if row["kind"] in ("operation", "gaps") and row["delta_ns"]]
+    named = [
+        row
+        for row in found
+        if row["kind"] in ("operation", "gaps")
+        and row["delta_ns"]
+        and (sure is None or (row["kind"], row["name"]) in sure)
+    ]
 
     def order(row: Mapping[str, Any]) -> tuple[float, float, bool, str]:
         each = ranks.get((row["kind"], row["name"]), [row["delta_ns"]])
@@ -129,17 +163,19 @@ def _first(found: Rows, ranks: Ranks, waiting: Collection[str]) -> list[Mapping[
     return sorted(named, key=order)[:NAMED]
 
 
-def _sentence(both: Compared, found: Rows, ranks: Ranks) -> str:
+def _sentence(both: Compared, found: Rows, ranks: Ranks, sure: Collection[tuple[str, str]] | None) -> str:
     """How much longer an iteration is, and by what first."""
     total = found[0]
     what = "the whole recording" if both.whole else "an iteration"
     said = f"On average {what} takes {duration(total['ns'])} instead of {duration(total['base_ns'])}"
     if total["delta_ns"] and total["base_ns"]:
         said += f", {percent(abs(total['delta_ns']), total['base_ns'])} {'more' if total['delta_ns'] > 0 else 'less'}"
-    first = _first(found, ranks, _waiting(both) if ranks else ())
+    first = _first(found, ranks, _waiting(both) if ranks else (), sure)
     members = _counted(both.candidate)[0].group.members
     named = [_named(row, ranks, [member.rank for member in members]) for row in first]
-    return f"{said}. The largest differences: {'; '.join(named)}." if named else f"{said}; nothing in it differs."
+    if named:
+        return f"{said}. The largest differences: {'; '.join(named)}."
+    return f"{said}; nothing in it differs{'' if sure is None else ' by more than chance'}."
 
 
 def _named(row: Mapping[str, Any], ranks: Ranks, numbers: Sequence[int | None]) -> str:
@@ -174,5 +210,6 @@ def _tests(tested: Sequence[Mapping[str, Any]]) -> str:
     changed = sum(bool(row["changed"]) for row in tested)
     return (
         f"{plural(changed, 'operation')} of {len(tested)} differ{'s' if changed == 1 else ''} by more than chance: "
-        "Welch's test, run against run, with at most 5 % of those told expected to be wrong (Benjamini and Hochberg)."
+        "Welch's test, run against run, with at most 5 % of those told expected to be wrong (Benjamini and Hochberg). "
+        "The times in that table are medians of the runs."
     )

@@ -23,7 +23,7 @@ order by run
 
 
 def differing(both: Compared, allowed: Collection[str]) -> list[str]:
-    """The aspects in which not all runs are the same, but for those that are allowed to differ ("all": every one)."""
+    """The aspects in which the runs that count are not all the same, but for those `allowed` ("all": every one)."""
     return [
         aspect
         for aspect in ASPECTS
@@ -47,7 +47,7 @@ def _values(fingerprints: Sequence[Any], aspect: str) -> list[str]:
 
 
 def _of(side: Side, aspect: str) -> str:
-    return "; ".join(_values([run.measured.fingerprint for run in side.runs], aspect))
+    return "; ".join(_values([run.measured.fingerprint for run in side.counted], aspect))
 
 
 def _sentence(both: Compared, apart: Sequence[str], allowed: Collection[str]) -> str:
@@ -124,9 +124,8 @@ def _notes(both: Compared) -> Iterator[str]:
             )
         if side.twice:
             yield f"Given more than once, counted once, of the {side.name}: {', '.join(side.twice)}."
-    same = {tuple(sorted(run.measured.traces)) for run in both.base.runs}
-    shared = [run for run in both.candidate.runs if tuple(sorted(run.measured.traces)) in same]
-    if shared:
-        yield f"{count(len(shared))} of the candidate's runs {'is' if len(shared) == 1 else 'are'} in the base too."
+    if both.shared:
+        those = f"{count(len(both.shared))} of the candidate's runs {'is' if len(both.shared) == 1 else 'are'}"
+        yield f"{those} in the base too: a run is never other than itself, so nothing is decided."
     if both.whole:
         yield "At least one side shows no iterations: all runs are measured as wholes, as if they were one iteration."

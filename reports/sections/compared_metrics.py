@@ -61,6 +61,8 @@ def _why(both: Compared, apart: Sequence[str], base: Sequence[float], now: Seque
     """Why nothing can be decided, whatever the numbers say."""
     if apart:
         return f"not comparable ({', '.join(apart)})"
+    if both.shared:
+        return f"the same run is on both sides ({both.shared[0].measured.name})"
     for side in both.sides:
         if not side.counts:
             return f"no run of the {side.name} counts ({side.runs[0].measured.excluded})"
@@ -120,8 +122,8 @@ def _signed(share: float) -> str:
 def section(both: Compared, found: Sequence[Judged], rules: Rules) -> Section:
     """The section on all metrics that were judged."""
     key, heading = "metrics", "Headline metrics"
-    missing = [one.title for one in HEADLINE if one.name not in both.collected()]
-    notes = [f"Not collected in any run: {', '.join(missing)}."] if missing else []
+    missing = [one.title for one in HEADLINE if not any(side.values(one.name) for side in both.sides)]
+    notes = [f"Not collected in any run that counts: {', '.join(missing)}."] if missing else []
     if not found:
         return Section(key, heading, "Nothing was measured on either side.", (), tuple(notes))
     rows = [_row(one) for one in found]

@@ -7,14 +7,13 @@ from typing import Any
 
 from ...mining.change_points import ChangePoint, change_points, large_ones, without_bad_days
 from ...mining.gate import RULES, Judgement
-from ...mining.headline import HEADLINE
 from ...mining.series import Entry, Series, Track
 from ...mining.words import plural
 from ..charts.history import MOST_RUNS, history
 from ..report import Chart, Check, Column, Section, Table, Text
 from ..units import show
 
-__all__ = ["changes_of", "check", "date", "missing", "section"]
+__all__ = ["changes_of", "check", "date", "missing", "nothing", "section"]
 
 LEAST_CHANGE = 0.01
 """Changes of the history below this share are not told: with many runs any change is significant."""
@@ -32,21 +31,24 @@ def date(entry: Entry) -> str:
     return datetime.fromtimestamp(entry.unix_ns / 1e9, UTC).strftime("%Y-%m-%d")
 
 
-def check(series: Series, track: Track) -> Check:
-    """The metric as a check: of the runs that show a change, else of the last."""
-    told, metric = track.judgement, track.metric
-    limits = told.limits
+def check(series: Series, track: Track, where: str) -> Check:
+    """The metric as a check: of the runs that show a change, else of the last.
+
+    `where` is what a suggested command says of the archive (`options.archive_words`).
+    """
+    metric, limits = track.metric, track.judgement.limits
+    low, high = _range(track, track.judgement)
     return Check(
         series.id,
         metric.name,
         metric.title,
         metric.unit,
         track.verdict,
-        _sentence(series, track),
+        _sentence(series, track, where),
         _value(track),
         None if limits is None else limits.median,
-        None if limits is None else limits.low,
-        None if limits is None else limits.high,
+        low,
+        high,
     )
 
 
@@ -54,11 +56,15 @@ def missing(series: Series) -> Check:
     """The check of a series of which no run counts: what should have been measured was not."""
     last = series.last.run
     why = f"Inconclusive: no run of this series counts; the last, {last.name}: {last.excluded}."
-    first = HEADLINE[0]
-    return Check(series.id, first.name, first.title, first.unit, "inconclusive", why)
+    return nothing(series.id, why)
 
 
-def section(series: Series, track: Track, changes: Mapping[int, ChangePoint]) -> Section:
+def nothing(series: str, why: str) -> Check:
+    """The check of what should have had runs to judge, and has none: no format takes that for a pass."""
+    return Check(series, "runs", "Runs to judge", "count", "inconclusive", why, 0)
+
+
+def section(series: Series, track: Track, changes: Mapping[int, ChangePoint], where: str) -> Section:
     """The metric with the chart of its runs, and where E-divisive finds that it changed (`changes_of`)."""
     metric, sql = track.metric, SQL.format(metric=track.metric.name, series=series.id).strip()
     chart = Chart(
@@ -85,7 +91,7 @@ def section(series: Series, track: Track, changes: Mapping[int, ChangePoint]) ->
         "Changes of the history, of 1 % at least, are found with all runs in view, but for lone bad days; what fails a "
         "check is the gate alone. The SQL reads the history's files, from the archive's folder.",
     )
-    return Section(f"{series.id}-{metric.name}", metric.title, _sentence(series, track), blocks, notes)
+    return Section(f"{series.id}-{metric.name}", metric.title, _sentence(series, track, where), blocks, notes)
 
 
 def changes_of(track: Track) -> Mapping[int, ChangePoint]:
@@ -100,27 +106,35 @@ def _value(track: Track) -> float:
     return median(track.value(entry) for entry in track.seen or track.entries[-1:])
 
 
-def _sentence(series: Series, track: Track) -> str:
+def _range(track: Track, told: Judgement) -> tuple[float | None, float | None]:
+    """The limits as they are shown: no metric is below 0, and no share above 1."""
+    if told.limits is None:
+        return None, None
+    low, high = max(told.limits.low, 0.0), told.limits.high
+    return low, min(high, 1.0) if track.metric.unit == "share" else high
+
+
+def _sentence(series: Series, track: Track, where: str) -> str:
     """Why the verdict is what it is, and what to do next."""
     told = track.judgement
     if track.why is not None and track.verdict == "inconclusive":
-        return f"Inconclusive: {track.why}. Run it again, then tracelode watch check."
+        return f"Inconclusive: {track.why}. Run it again, then tracelode watch check{where}."
     if told.limits is None:
         there = RULES.least + 1 - told.needed
         return (
             f"Inconclusive: {there} of the {RULES.least + 1} runs that are needed. "
-            f"{_again(told)} of this series (what it runs on: tracelode watch list)."
+            f"{_again(told)} of this series (what it runs on: tracelode watch list{where})."
         )
     said = f"{_compared(track)}."
     if track.verdict == "inconclusive":
-        return f"Inconclusive: {_undecided(track, told)} {said} {_again(told)}, then tracelode watch check."
+        return f"Inconclusive: {_undecided(track, told)} {said} {_again(told)}, then tracelode watch check{where}."
     if track.verdict == "neutral":
         return said
     first = track.seen[0]
     since = f"In {plural(len(track.seen), 'run')} since {first.run.name} ({date(first)})"
     if track.verdict == "improvement":
         return f"{since}: {said} After {RULES.least} runs it is the new baseline."
-    return f"{since}: {said} If it is meant to be so: tracelode watch accept {series.id} --reason WHY."
+    return f"{since}: {said} If it is meant to be so: tracelode watch accept {series.id}{where} --reason WHY."
 
 
 def _again(told: Judgement) -> str:
@@ -140,9 +154,10 @@ def _compared(track: Track) -> str:
     assert limits is not None
     change = "" if told.effect is None else f" ({'+' if told.effect > 0 else ''}{show(told.effect, 'share')})"
     of = "pinned runs" if track.pinned else "runs"
+    low, high = _range(track, told)
     return (
         f"{show(_value(track), unit)} against {show(limits.median, unit)}{change}, the median of {limits.count} {of}; "
-        f"limits {show(limits.low, unit)} to {show(limits.high, unit)}"
+        f"limits {show(low, unit)} to {show(high, unit)}"
     )
 
 
@@ -162,15 +177,15 @@ def _rows(track: Track, changes: Mapping[int, ChangePoint]) -> list[dict[str, An
     before = len(track.entries) - len(track.told)
     rows: list[dict[str, Any]] = []
     for at, entry in enumerate(track.entries):
-        limits = track.told[at - before].limits if at >= before else None
+        low, high = _range(track, track.told[at - before]) if at >= before else (None, None)
         rows.append(
             {
                 "run": entry.run.name,
                 "date": date(entry),
                 "value": track.value(entry),
                 "role": "beyond the limits" if entry.key in seen else "baseline" if entry.key in baseline else "run",
-                "low": None if limits is None else limits.low,
-                "high": None if limits is None else limits.high,
+                "low": low,
+                "high": high,
                 "changed": at in changes,
             }
         )

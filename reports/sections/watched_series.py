@@ -51,7 +51,7 @@ def _row(series: Series, track: Track) -> dict[str, Any]:
         "verdict": "replaced" if series.replaced_by else track.verdict,
         "last_run": track.entries[-1].run.name,
         "last_day": date(track.entries[-1]),
-        "pinned": bool(track.pinned),
+        "pinned": series.is_pinned(track.metric.name),
     }
 
 
@@ -88,6 +88,7 @@ def at_a_glance(series: Series, changes: Mapping[str, Iterable[int]]) -> Section
             "metric": track.metric.title,
             "verdict": track.verdict,
             "said": _said(track),
+            "judged": track.judgement.limits is not None,
             "runs": [(number[entry.key], _change(track, track.value(entry))) for entry in track.entries],
             "changes": [number[track.entries[at].key] for at in changes.get(track.metric.name, ())],
         }
@@ -174,7 +175,8 @@ def decided(found: Iterable[Series]) -> Section | None:
         Column("metrics", "Metrics"),
         Column("reason", "Reason"),
     )
-    sentence = f"{plural(len(rows), 'decision')}; the last: {rows[0]['what']}, {rows[0]['reason']}."
+    last = ", ".join(filter(None, (rows[0]["what"], rows[0]["reason"].strip())))
+    sentence = f"{plural(len(rows), 'decision')}; the last: {last}."
     return Section("decisions", "Decisions", sentence, (Table("Decisions", columns, rows, ""),))
 
 

@@ -17,6 +17,13 @@ def test_only_kernels_that_differ_by_more_than_chance_are_told() -> None:
     assert [row["change"] for row in found[1:3]] == [None, -1.0]
 
 
+def test_one_bad_night_moves_no_side() -> None:
+    bad = [*BASE[:4], {"slow": 900.0, "same": 400.0, "gone": 80.0}]
+    found = {row["name"]: (row["base_ns"], row["ns"], row["delta_ns"]) for row in kernel_changes(bad, NOW)}
+    assert found["slow"] == (102.0, 131.5, 29.5)
+    assert found["same"] == (51.0, 50.5, -0.5)
+
+
 def test_two_runs_on_a_side_are_too_few() -> None:
     assert kernel_changes(BASE, NOW[:2]) == []
     assert kernel_changes([], []) == []

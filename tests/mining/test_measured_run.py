@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.made_runs import add, members, operations
+from tests.made_runs import add, after, members, operations
 from tracelode.mining.fingerprint import ASPECTS
 from tracelode.mining.headline import HEADLINE
 from tracelode.mining.measured_run import MeasuredRun, measure
@@ -36,6 +36,24 @@ def test_a_run_with_few_iterations_counts_in_no_series_but_is_measured(tmp_path:
     found = _measured(tmp_path, 4)
     assert found.excluded == "4 steady iterations, fewer than 5"
     assert found.values["kernels"] == 4
+
+
+def test_first_iterations_that_only_take_longer_make_a_run_count_no_sooner(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "archive")
+    warming = after(operations(1, length={"b": 90}), operations(4))
+    found = measure("night", members(add(archive, "night", warming)), archive)
+    assert found.excluded == "4 steady iterations, fewer than 5"
+
+
+def test_a_run_with_a_rank_that_shows_no_iterations_counts_in_no_series(tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "archive")
+    ranks = [add(archive, f"rank{at}", operations(count)) for at, count in enumerate((10, 1, 10))]
+    found = measure("night", members(*ranks), archive)
+    assert (found.excluded, found.values["kernels"]) == (
+        "no steady iterations were found in 1 trace that worked on a device", 8,
+    )  # fmt: skip
+    idle = add(archive, "host", {"op": [{"name": "add", "start_ns": 1, "end_ns": 2}]}, device=None)
+    assert measure("night", members(ranks[0], idle), archive).excluded is None
 
 
 def test_a_run_without_iterations_has_values_only_as_a_whole(tmp_path: Path) -> None:

@@ -33,14 +33,18 @@ def test_a_value_that_is_no_number_was_not_collected(tmp_path: Path) -> None:
     assert (found.run.values["kernels"], found.run.values["idle_ns"]) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("NEEDS", module.NEEDS[:-1]), ("VERSION", module.VERSION + 1), ("HEADLINE", module.HEADLINE[1:])],
+)
 def test_what_was_measured_otherwise_is_measured_anew_and_without_traces_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
     history = History(tmp_path)
     old, gone = nights(STEADY)[:2]
     for one in (old, gone):
         put_run(history, one)
-    monkeypatch.setattr(module, "NEEDS", module.NEEDS[:-1])  # as where an analysis has another version
+    monkeypatch.setattr(module, name, value)  # as in another version of tracelode
     assert not is_recorded(old.run.traces, recorded(history))
     put_run(history, replace(old, run=replace(old.run, values={**old.run.values, "iteration_p50_ns": 7.0})))
     found = {one.run.name: one.run for one in entries(history)}

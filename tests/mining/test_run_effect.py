@@ -67,6 +67,13 @@ def test_with_eight_runs_of_the_base_the_gate_judges() -> None:
     assert effect_of(base, [100.5]).verdict == "neutral"
 
 
+def test_slow_runs_are_not_neutral_because_the_last_one_was_as_ever() -> None:
+    base = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0, 101.0]
+    found = effect_of(base, [110.0, 110.0, 100.0])
+    assert (found.verdict, found.change, found.needed) == ("inconclusive", pytest.approx(0.1), 1)
+    assert effect_of(base, [110.0, 100.0, 100.0]).verdict == "neutral"
+
+
 def test_a_base_that_changed_at_its_end_judges_as_a_whole() -> None:
     base = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0, 101.0, 110.0, 110.0, 110.0]
     assert effect_of(base, [100.0]).verdict == "neutral"

@@ -35,6 +35,16 @@ def test_another_driver_is_another_series_that_takes_over() -> None:
     assert [one.replaced_by for one in found] == [None, found[0].id]
 
 
+def test_a_series_left_with_a_regression_is_not_replaced_until_that_is_accepted() -> None:
+    slow, new = nights([*STEADY, 110, 110, 110], driver="1"), nights(STEADY, first=14, driver="2")
+    assert [one.replaced_by for one in all_series([*slow, *new])] == [None, None]
+    (old,) = all_series(slow)
+    accepted = Accept(old.id, {"iteration_p50_ns": slow[-3].unix_ns}, "meant", 30 * DAY_NS)
+    found = all_series([*slow, *new], [accepted])
+    assert [one.replaced_by for one in found] == [None, found[0].id]
+    assert found[1].id == old.id
+
+
 def test_series_that_take_turns_and_other_models_replace_nothing() -> None:
     turns = [replace(one, unix_ns=one.unix_ns + DAY_NS // 2) for one in nights(STEADY, node="b")]
     assert [one.replaced_by for one in all_series([*nights(STEADY, node="a"), *turns])] == [None, None]
@@ -59,13 +69,18 @@ def test_of_runs_at_one_time_the_second_comes_before_the_tenth() -> None:
     assert [one.run.name for one in found.entries] == [f"run{at}" for at in range(1, 13)]
 
 
-def test_of_a_pinned_baseline_that_is_gone_nothing_is_told() -> None:
+@pytest.mark.parametrize("left", [2, 0])
+def test_of_a_pinned_baseline_that_is_gone_nothing_is_told(left: int) -> None:
     entries = nights(STEADY)
-    keys = (*(one.key for one in entries[:2]), *("gone",) * 18)
-    found = only([*entries, *nights([100.0], first=11)], Pin(SERIES, {"iteration_p50_ns": keys}, "", 1))
-    assert (found.verdict, found.why) == (
-        "inconclusive", "18 of the runs that its baseline is pinned to are gone: pin it anew",
+    keys = (*(one.key for one in entries[:left]), *(f"gone-{at}" for at in range(20 - left)))
+    pinned = Pin(SERIES, {"iteration_p50_ns": keys}, "", 1)
+    later = [*entries, *nights([100.0], first=11)]
+    found = only(later, pinned)
+    assert (found.verdict, found.why, found.pinned) == (
+        "inconclusive", f"{20 - left} of the runs that its baseline is pinned to are gone: pin it anew", (),
     )  # fmt: skip
+    assert only(later, pinned, Pin(SERIES, {"iteration_p50_ns": ()}, "", 2)).verdict == "neutral"
+    assert only(later, pinned, Accept(SERIES, {"iteration_p50_ns": DAY_NS}, "", 2)).verdict == "neutral"
 
 
 def test_a_change_is_seen_with_its_runs_and_its_baseline() -> None:

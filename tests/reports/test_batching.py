@@ -105,7 +105,7 @@ def test_a_folder_without_a_trace_and_a_glob_without_a_match_are_errors(tmp_path
     for _ in range(2):
         batch = done(tmp_path, '[[ingest]]\npaths = ["gone/*"]')
         assert [(error.message, error.exit_code) for error in batch.errors] == [
-            ("gone/*: nothing is there", 5),
+            (f"{tmp_path}/gone/*: nothing is there", 5),
             (f"{tmp_path}/nightly/empty: no trace in this folder", 5),
             (f"{tmp_path}/nightly/notes: no trace in this folder", 5),
         ]
@@ -198,9 +198,48 @@ def test_where_nothing_was_checked_no_earlier_check_is_left(tmp_path: Path) -> N
     (tmp_path / "nightly").mkdir()
     batch = done(tmp_path, '[check]\nformats = ["json", "junit"]\nfolder = "checks"\n')
     assert batch.checked is not None
-    assert batch.checked.checks == ()
-    assert [error.message for error in batch.errors] == ["nightly/*: nothing is there"]
-    assert [path.name for path in (tmp_path / "checks").iterdir()] == ["check.json"]
+    assert [(one.metric, one.verdict) for one in batch.checked.checks] == [("runs", "inconclusive")]
+    assert [error.message for error in batch.errors] == [f"{tmp_path}/nightly/*: nothing is there"]
+    assert sorted(path.name for path in (tmp_path / "checks").iterdir()) == ["check.json", "check.xml"]
+    assert 'failures="0" errors="0" skipped="1"' in (tmp_path / "checks" / "check.xml").read_text()
+
+
+def test_a_run_that_was_not_read_or_measured_is_an_error_of_the_check(tmp_path: Path) -> None:
+    (tmp_path / "nightly").mkdir()
+    shutil.copy(SAMPLES / "history" / "night-01.json.gz", tmp_path / "nightly")
+    (tmp_path / "nightly" / "night-02.json").write_text("{}")
+    for _ in range(2):
+        batch = done(tmp_path, '[check]\nformats = ["html", "json", "junit"]\nfolder = "checks"\n')
+        assert batch.checked is not None
+        assert [(one.series, one.verdict) for one in batch.checked.checks if one.metric == "measurement"] == [
+            ("night-02.json", "inconclusive")
+        ]
+        assert 'errors="1"' in (tmp_path / "checks" / "check.xml").read_text()
+        assert [len(run.failures) for run in batch.runs] == [0, 1]
+    assert [Path(file).name for file in batch.written] == ["check.html", "check.json", "check.xml"]
+
+
+def test_a_damaged_history_is_an_error_beside_the_check(tmp_path: Path) -> None:
+    (tmp_path / "nightly").mkdir()
+    for night in ("01", "02"):
+        shutil.copy(SAMPLES / "history" / f"night-{night}.json.gz", tmp_path / "nightly")
+    check = '[check]\nformats = ["junit"]\nfolder = "checks"\n'
+    done(tmp_path, check)
+    damaged = min((tmp_path / "traces" / "history" / "runs").glob("*/*.json"))
+    damaged.write_text("{")
+    batch = done(tmp_path, check)
+    assert [(error.message, error.exit_code) for error in batch.errors] == [(f"{damaged}: is damaged", 6)]
+    assert [Path(file).name for file in batch.written] == ["check.xml"]
+    assert 'errors="1"' in (tmp_path / "checks" / "check.xml").read_text()
+
+
+def test_a_trace_that_was_cut_short_is_told_of(tmp_path: Path) -> None:
+    nightly(tmp_path, 1)
+    (tmp_path / "nightly" / "late.json").write_bytes(trace("late")[:-2])
+    warnings = done(tmp_path).warnings
+    assert [one.partition(" (")[0] for one in warnings] == [
+        f"{tmp_path}/nightly/late.json: the file ends early: events after that point are missing"
+    ]
 
 
 def test_an_archive_that_takes_no_catalogue_is_told_when_all_else_is_done(tmp_path: Path) -> None:

@@ -259,6 +259,11 @@ def test_what_is_missing_is_said_in_one_line_without_control_characters() -> Non
     assert "\x1b" not in refused("report", "p\x1b[31m", KINETO, code=2)
 
 
+def test_what_a_trace_lacks_for_an_answer_is_said_in_a_sentence(tmp_path: Path) -> None:
+    refusal = refused("mine", KINETO, "--analysis", "tensor_hotness", "--archive", tmp_path / "a", code=5)
+    assert refusal == "error: not collected: accesses to memory"
+
+
 def test_an_archive_whose_name_is_no_utf8_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     error = refused("ingest", KINETO, "--archive", Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")), code=2)
     assert "the name of an archive's folder must be UTF-8" in error

@@ -65,6 +65,14 @@ def test_taken_advice_on_managed_memory_is_seen_in_bytes_and_stall(tmp_path: Pat
     assert one.sections[-1].sentence.startswith("Stall 200 ns before, 40 ns after (-80.0 %), one value each; ")
 
 
+def test_a_run_that_is_on_both_sides_decides_nothing(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    base = _runs(archive, "run", *(operations(10, length={"b": 10 + at}) for at in range(3)))
+    report = build(base, base)
+    assert {one.verdict for one in report.checks} == {"inconclusive"}
+    assert "the same run is on both sides (run-0-)" in report.checks[0].sentence
+
+
 def test_the_sections_are_in_the_order_a_reader_needs(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     report = build(_runs(archive, "one", operations(10)), _runs(archive, "two", operations(10)))
@@ -84,6 +92,30 @@ def test_ranks_count_alike_and_the_slowest_tells_the_time(tmp_path: Path) -> Non
     assert _checks(report)["iteration_p50_ns"] == ("inconclusive", 100, 140)
     (parts,) = [b for b in report.sections[2].blocks if isinstance(b, Table) and b.caption.endswith("and idle time")]
     assert [(row["name"], row["delta_ns"]) for row in parts.rows] == [("iteration", 20), ("a", 20)]
+
+
+def test_what_is_shown_of_many_parts_adds_up_too(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    body = [f"kernel-{at}" for at in range(230)]
+    slower = operations(8, body, dict.fromkeys(body, 11) | {"kernel-7": 60})
+    report = build(_runs(archive, "one", operations(8, body)), _runs(archive, "two", slower))
+    (parts,) = [b for b in report.sections[2].blocks if isinstance(b, Table) and b.caption.endswith("and idle time")]
+    total, *rest = parts.rows
+    assert (total["delta_ns"], sum(row["delta_ns"] for row in rest)) == (279, 279)
+    assert (rest[0]["name"], rest[0]["delta_ns"]) == ("kernel-7", 50)
+    assert (rest[-1]["name"], rest[-1]["delta_ns"]) == ("31 parts with smaller differences", 31)
+
+
+def test_of_many_differences_in_an_iteration_it_is_said_how_many_are_not_shown(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    body = [f"kernel-{at}" for at in range(420)]
+    other = [f"other-{name}" if at % 2 else name for at, name in enumerate(body)]
+    report = build(_runs(archive, "one", operations(6, body)), _runs(archive, "two", operations(6, other)))
+    aligned = report.sections[3]
+    assert aligned.sentence == "210 operations inserted, 210 removed, 0 slower, 0 faster."
+    (table,) = [block for block in aligned.blocks if isinstance(block, Table)]
+    assert len(table.rows) == 400
+    assert aligned.notes[-1] == "The table has the first 400 of 630 rows."
 
 
 def test_the_rank_that_others_wait_for_is_named_before_their_waiting(tmp_path: Path) -> None:
@@ -120,6 +152,15 @@ def test_what_one_side_alone_collected_is_inconclusive(tmp_path: Path) -> None:
     assert _checks(report)["peak_memory_bytes"] == ("inconclusive", None, None)
     (check,) = [one for one in report.checks if one.metric == "peak_memory_bytes"]
     assert check.sentence == "collected in the candidate only; 0 runs against 1."
+
+
+def test_what_only_a_run_that_does_not_count_collected_is_listed_and_not_checked(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    memory = [{"process": 1, "device": 0, "name": "memory allocated", "time_ns": 1_000, "value": 5.0}]
+    base = _runs(archive, "one", operations(10), operations(3) | {"counter": memory})
+    report = build(base, _runs(archive, "two", operations(10)))
+    assert "peak_memory_bytes" not in _checks(report)
+    assert "Peak of allocated device memory" in report.sections[1].notes[0]
 
 
 def test_a_refusal_leaves_every_check_inconclusive() -> None:

@@ -75,7 +75,7 @@ def test_without_more_words_all_is_mined_and_nothing_reported_or_checked(tmp_pat
         ("archive = 'a'", "there is no [[ingest]], so nothing to read", 'add one: [[ingest]] paths = ["runs/*"]'),
         ("[[ingest]]\npaths = ['x']", "archive is missing", 'write it as in: archive = "..."'),
         ("archive = ''\n[[ingest]]\npaths = ['x']", "archive is '', no text", 'write it as in: archive = "..."'),
-        ("archiv = 'a'", "there is no archiv", "there are: archive, mine, ingest, report, check"),
+        ("archiv = 'a'", "unknown key 'archiv'", "there are: archive, mine, ingest, report, check"),
         ("ingest = 3", "ingest is not a list", "write [[ingest]], with two brackets"),
         ("ingest = [3]", "[[ingest]] 1: is 3, not a table", "see docs/batch.md"),
         ("[[ingest]]\npaths = []", "[[ingest]] 1: paths is empty", 'write it as in: paths = ["..."]'),
@@ -139,8 +139,8 @@ def test_a_glob_that_finds_nothing_is_an_error_of_its_own(tmp_path: Path) -> Non
     runs, errors = found_by(pipeline(tmp_path, 'archive = "t"\n[[ingest]]\npaths = ["a/*", "b/*", "c.json"]'))
     assert runs == [Found("x.json", (str(tmp_path / "a/x.json"),), {})]
     assert [(error.message, error.exit_code) for error in errors] == [
-        ("b/*: nothing is there", 5),
-        ("c.json: nothing is there", 5),
+        (f"{tmp_path}/b/*: nothing is there", 5),
+        (f"{tmp_path}/c.json: nothing is there", 5),
     ]
 
 

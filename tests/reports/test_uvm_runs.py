@@ -31,6 +31,12 @@ def test_a_plan_is_written_beside_the_report(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["format"] == "tracelode.uvm-plan"
 
 
+def test_what_a_plan_had_to_leave_out_does_not_count_for_it(tmp_path: Path) -> None:
+    folder = Path(LOG).with_name("hotness_net_2026-02-01_12-00-00")  # its kernels have no names
+    result = _call("uvm", str(folder), "--format", "md", "--plan", str(tmp_path / "plan.json"))
+    assert "plan: 0 steps, 0\u202fB by object; simulated: 112 faults of 64 KiB against 112 without it" in result.stderr
+
+
 def test_only_the_report_on_managed_memory_takes_them(tmp_path: Path) -> None:
     result = _call("perf", LOG, "--plan", str(tmp_path / "plan.json"))
     assert result.exit_code == 2

@@ -32,9 +32,7 @@ def test_a_change_is_accepted_from_its_first_run_on_and_kept_with_its_reason(tmp
     archive, series = archive_of(tmp_path, nights([*STEADY, *[110.0] * 9]))
     assert exit_code(check(archive).checks) == 3
     said = accept(archive, series[:5], reason="new tokenizer", now_ns=NOW)
-    assert said == (
-        "accepted: iteration_p50_ns since night-11; the new baseline needs 8 runs, until then it is inconclusive"
-    )
+    assert said == "accepted: iteration_p50_ns since night-11 (9 runs, enough to judge by)"
     assert decisions(archive.history()) == [Accept(series, {"iteration_p50_ns": 11 * DAY_NS}, "new tokenizer", NOW)]
     assert exit_code(check(archive).checks) == 0
     assert logged(history_of(archive, series)) == [("1970-02-10 00:00", "accepted", "new tokenizer")]
@@ -42,7 +40,9 @@ def test_a_change_is_accepted_from_its_first_run_on_and_kept_with_its_reason(tmp
 
 def test_a_baseline_can_begin_at_any_run(tmp_path: Path) -> None:
     archive, series = archive_of(tmp_path, nights(STEADY))
-    accept(archive, series, reason="cleaned the heat sink", now_ns=NOW, since="night-09")
+    assert accept(archive, series, reason="cleaned the heat sink", now_ns=NOW, since="night-09") == (
+        "accepted: iteration_p50_ns since night-09 (2 of the 9 runs that are needed; until then it is inconclusive)"
+    )
     assert exit_code(check(archive).checks) == 4
 
 
@@ -76,8 +76,25 @@ def test_a_pinned_baseline_sees_what_creeps_until_it_is_unpinned(tmp_path: Path)
     assert unpin(archive, series, reason="", now_ns=NOW + 1) == "unpinned: iteration_p50_ns"
     assert exit_code(check(archive).checks) == 0
     assert [what for _, what, _ in logged(check(archive))] == ["unpinned", "pinned"]
-    with pytest.raises(Error, match=f"no baseline of series {series} is pinned"):
+    with pytest.raises(Error, match=f"no baseline of series {series} is pinned") as raised:
         unpin(archive, series, reason="", now_ns=NOW + 2)
+    assert raised.value.hint == f"see what is: tracelode watch list --archive {tmp_path}"
+
+
+def test_accepting_says_that_it_ends_a_pin(tmp_path: Path) -> None:
+    archive, series = archive_of(tmp_path, nights(STEADY))
+    pin(archive, series, reason="", now_ns=NOW)
+    assert accept(archive, series, reason="new node", now_ns=NOW + 1, since="night-01") == (
+        "accepted: iteration_p50_ns since night-01 (10 runs, enough to judge by); no longer pinned: iteration_p50_ns"
+    )
+    assert "pinned" not in accept(archive, series, reason="again", now_ns=NOW + 2, since="night-01")
+
+
+def test_a_decision_without_a_reason_is_told_without_one(tmp_path: Path) -> None:
+    archive, series = archive_of(tmp_path, nights(STEADY))
+    pin(archive, series, reason=" ", now_ns=NOW)
+    section = next(one for one in check(archive).sections if one.key == "decisions")
+    assert section.sentence == "1 decision; the last: pinned."
 
 
 def test_too_few_runs_are_no_baseline_to_pin(tmp_path: Path) -> None:

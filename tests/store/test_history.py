@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tracelode.store import Archive, ArchiveError
-from tracelode.store.history import History, Record, key_of
+from tracelode.store.history import Damage, History, Record, key_of
 
 
 def put_many(folder: Path, first: int) -> None:
@@ -67,6 +67,30 @@ def test_a_record_with_any_byte_flipped_is_refused_and_named_by_fsck(tmp_path: P
     path.write_bytes(content[:-20])
     with pytest.raises(ArchiveError, match=r"key\.json: is damaged"):
         archive.history().read("runs")
+
+
+def test_a_number_that_became_infinite_is_damage_and_a_lost_decision_is_not_measured_anew(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for shelf, hint in (("runs", "a run is measured anew"), ("decisions", "the decision is to be made again")):
+        history.put(shelf, "abc", "key", {"number": 1e-05})
+        path = tmp_path / "history" / shelf / "abc" / "key.json"
+        path.write_text(path.read_text().replace("1e-05", "1e905"))
+        with pytest.raises(ArchiveError, match=r"key\.json: is damaged") as told:
+            history.read(shelf)
+        assert hint in told.value.hint
+    assert [fault for _, fault in history.damaged()] == ["is damaged"] * 2
+
+
+def test_what_is_sound_is_read_past_what_is_damaged(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    for key in ("one", "two"):
+        history.put("runs", "abc", key, {"key": key})
+    path = tmp_path / "history" / "runs" / "abc" / "one.json"
+    path.write_text("{")
+    damage: Damage = {}
+    assert [record.key for record in history.read("runs", damage=damage)] == ["two"]
+    assert [(where, error.message) for where, error in damage.items()] == [(path, f"{path}: is damaged")]
+    assert damage[path].hint.endswith(f"then check the rest: tracelode fsck --archive {tmp_path}")
 
 
 def test_the_file_is_plain_json_with_its_digest(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tracelode.store import ArchiveError
 from tracelode.store.locks import held
 
 HOLDER = """
@@ -53,3 +54,14 @@ def test_a_filesystem_without_locks_stops_nobody(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(fcntl, "flock", flock)
     with held(tmp_path, "batch", lambda: False) as mine:
         assert mine
+
+
+def test_a_lock_that_the_filesystem_fails_to_give_is_an_archive_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(_descriptor: int, _how: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(ArchiveError, match="Input/output error"), held(tmp_path, "batch"):
+        pass

@@ -7,7 +7,7 @@ from tracelode.reports.pictures import NARROW, WIDE, draw
 
 
 def row(metric: str, values: list[float], **more: Any) -> dict[str, Any]:
-    told = {"metric": metric, "verdict": "neutral", "said": "neutral", "changes": []}
+    told = {"metric": metric, "verdict": "neutral", "said": "neutral", "changes": [], "judged": True}
     return told | {"runs": list(enumerate(values, start=1))} | more
 
 
@@ -35,6 +35,11 @@ def test_of_many_runs_the_latest_are_drawn() -> None:
     found = glance([row("a", [0.0] * (MOST_RUNS + 30)), row("b", [0.0] * 3)])
     assert len(levels(found, "a")) == MOST_RUNS
     assert levels(found, "b") == []  # its runs are all earlier
+
+
+def test_of_a_metric_without_a_baseline_no_change_is_told() -> None:
+    told = glance([row("a", [0.0, 0.05]), row("b", [0.0, 0.0], judged=False)])["usermeta"]["terminal"]
+    assert (told["labels"], told["values"]) == (["a"], [0.05])
 
 
 def test_one_run_is_drawn_and_no_rows_are_refused() -> None:

@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.collect.small_traces import trace
 from tests.reports.batches import batch, contents, finish, nightly, write_pipeline
 from tracelode.reports.cli import main
 
-DONE = "batch: 4 runs (0 unchanged), 5 traces (5 new), 0 report files written, no error. Exit code 0."
-AGAIN = "batch: 4 runs (4 unchanged), 5 traces (0 new), 0 report files written, no error. Exit code 0."
+DONE = (
+    "batch: 4 runs (0 unchanged), 5 traces (5 new), 0 report files written, no error. Archive: {}/traces. Exit code 0."
+)
+AGAIN = DONE.replace("(0 unchanged)", "(4 unchanged)").replace("(5 new)", "(0 new)")
 
 
 @pytest.fixture
@@ -39,11 +42,12 @@ Batch = Callable[..., tuple[str, list[str]]]
 
 def test_one_line_sums_up_and_json_holds_all(tmp_path: Path, run: Batch) -> None:
     nightly(tmp_path, 4)
-    assert run(write_pipeline(tmp_path)) == ("", [DONE])
-    assert run(write_pipeline(tmp_path), "-o", tmp_path / "done.json") == ("", [AGAIN])
+    again = AGAIN.format(tmp_path)
+    assert run(write_pipeline(tmp_path)) == ("", [DONE.format(tmp_path)])
+    assert run(write_pipeline(tmp_path), "-o", tmp_path / "done.json") == ("", [again])
     document = json.loads((tmp_path / "done.json").read_text())
     assert document["schema"] == "tracelode.batch/1"
-    assert (document["exit_code"], document["summary"], document["check"]) == (0, AGAIN, None)
+    assert (document["exit_code"], document["summary"], document["check"]) == (0, again, None)
     assert [one["run"] for one in document["runs"]] == ["run0", "run1.json", "run2.json", "run3.json"]
     assert (document["errors"], document["warnings"]) == ([], [])
 
@@ -55,14 +59,36 @@ def test_what_fails_is_told_and_the_document_is_written_all_the_same(tmp_path: P
     out, said = run(pipeline, "-o", "-", code=5)
     document = json.loads(out)
     assert [(one["message"].partition(": ")[0], one["exit_code"]) for one in document["errors"]] == [
-        ("gone", 5),
+        (f"{tmp_path}/gone", 5),
         (f"{tmp_path}/nightly/bad\x1b.json", 5),
     ]
     assert said[0::2] == [
-        "error: gone: nothing is there",
+        f"error: {tmp_path}/gone: nothing is there",
         f"error: {tmp_path}/nightly/bad␛.json: not a trace of a known format (it begins '{{}}')",
-        "batch: 2 runs (0 unchanged), 2 traces (2 new), 0 report files written, 2 errors. Exit code 5.",
+        f"batch: 2 runs (0 unchanged), 2 traces (2 new), 0 report files written, 2 errors. Archive: {tmp_path}/traces. "
+        "Exit code 5.",
     ]
+    assert [(one["run"], one["errors"], len(one["unread"])) for one in document["runs"]] == [
+        ("bad\x1b.json", 1, 1),
+        ("run0", 0, 0),
+    ]
+
+
+def test_the_last_line_names_the_reports_and_files_and_json_holds_each_once(tmp_path: Path, run: Batch) -> None:
+    nightly(tmp_path, 2)
+    (tmp_path / "nightly" / "run1.json").write_bytes(trace("late")[:-2])
+    report = '[[report]]\ntopic = "workload"\nformats = ["html", "json"]\nfolder = "reports"\n'
+    check = '[check]\nformats = ["html", "json", "prom"]\nfolder = "checks"\n'.replace("prom", "openmetrics")
+    _, said = run(write_pipeline(tmp_path, report + check), "-o", tmp_path / "done.json", code=4)
+    files = [f"{tmp_path}/checks/check.{suffix}" for suffix in ("html", "json", "prom")]
+    assert "4 report files written, no error." in said[-1]
+    assert said[-1].endswith(
+        f" Reports: {tmp_path}/reports. Check: {', '.join(files)}. Archive: {tmp_path}/traces. Exit code 4."
+    )
+    assert said[0].startswith(f"warning: {tmp_path}/nightly/run1.json: the file ends early")
+    document = json.loads((tmp_path / "done.json").read_text())
+    assert document["check"]["written"] == files
+    assert len(document["warnings"]) == 1
 
 
 def test_the_worst_thing_gives_the_exit_code(tmp_path: Path, run: Batch) -> None:
@@ -117,7 +143,7 @@ def test_another_batch_of_the_pipeline_waits_or_is_not_begun(tmp_path: Path, run
     assert second.stderr.readline() == "waiting: another batch of this pipeline is under way\n"
     first.kill()
     first.communicate()
-    assert (shard, finish(second)) == (("", [DONE]), [AGAIN])
+    assert (shard, finish(second)) == (("", [DONE.format(tmp_path)]), [AGAIN.format(tmp_path)])
 
 
 def traces_in(archive: Path) -> int:
@@ -179,7 +205,8 @@ def test_eight_batches_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     assert results(contents(tmp_path / "traces")) == results(whole)
     assert staged(tmp_path / "traces") == []
     assert finish(batch(first)) == [
-        "batch: 8 runs (8 unchanged), 9 traces (0 new), 0 report files written, no error. Exit code 0."
+        f"batch: 8 runs (8 unchanged), 9 traces (0 new), 0 report files written, no error. Archive: {tmp_path}/traces. "
+        "Exit code 0."
     ]
 
 

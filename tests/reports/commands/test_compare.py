@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.made_runs import BODY, add, operations
+from tests.made_runs import BODY, add, after, operations
 from tracelode.mining.headline import HEADLINE
 from tracelode.reports.cli import tracelode
 from tracelode.store import Archive, Error, Facts
@@ -28,6 +28,10 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add(there, "elsewhere", operations(10), device="Other GPU")
     add(there, "short", operations(3))
     add(there, "lost", operations(10, length={"a": 12}), notes=("lost-events",))
+    add(there, "short-elsewhere", operations(3), device="Other GPU")
+    warming = after(operations(3, length={"a": 60}), operations(10))
+    for at in range(3):
+        add(there, f"warming-{at}", warming, facts=Facts("kineto", base_unix_ns=at))
     return there.path
 
 
@@ -81,7 +85,7 @@ def test_the_same_again_is_no_regression(archive: Path) -> None:
     assert told["verdict"].startswith("No regression in 2 checks.")
 
 
-def test_quicker_is_an_improvement(archive: Path) -> None:
+def test_faster_is_an_improvement(archive: Path) -> None:
     told = _told(archive, *_side("tuesday"), "--", *_side("monday"), "--metric", "iteration_p50_ns", code=0)
     assert _verdicts(told) == {"iteration_p50_ns": "improvement"}
 
@@ -123,6 +127,26 @@ def test_runs_that_lost_events_or_have_few_iterations_are_left_out_and_said(arch
     assert "3 runs against 3" in median["sentence"]
 
 
+def test_what_a_run_that_does_not_count_ran_on_forbids_nothing(archive: Path) -> None:
+    told = _told(archive, *_side("monday"), "short-elsewhere", "--", *_side("tuesday"), code=3)
+    assert _verdicts(told)["iteration_p50_ns"] == "regression"
+    (aspects, runs) = _section(told, "comparability")["blocks"]
+    assert [row for row in aspects["rows"] if row["aspect"] == "gpu"] == [
+        {"aspect": "gpu", "base": "1 × Made GPU", "candidate": "1 × Made GPU", "verdict": "same"}
+    ]
+    assert len(runs["rows"]) == 7
+    twice = _told(archive, *_side("monday"), "short", "--", *_side("tuesday"), "short", code=3)
+    assert _verdicts(twice)["iteration_p50_ns"] == "regression"
+
+
+def test_first_iterations_that_only_take_longer_are_no_regression(archive: Path) -> None:
+    told = _told(
+        archive, *_side("sunday"), "--", *_side("warming"),
+        "--metric", "iteration_p50_ns", "--metric", "iteration_p95_ns", code=0,
+    )  # fmt: skip
+    assert {(check["verdict"], check["value"]) for check in told["checks"]} == {("neutral", 100)}
+
+
 def test_the_same_run_twice_is_one_run(archive: Path) -> None:
     told = _told(archive, "monday-0", "monday-0", "monday-0", "--", *_side("tuesday"), code=4)
     assert (
@@ -157,13 +181,21 @@ def test_three_runs_a_side_test_each_operation_against_chance(archive: Path) -> 
     (tested,) = [b for b in told["blocks"] if b.get("caption") == "Operations, run against run"]
     assert [row["name"] for row in tested["rows"] if row["changed"]] == ["a"]
     assert any(note.startswith("1 operation of 5 differs by more than chance") for note in told["notes"])
+    assert [column["unit"] for column in tested["columns"] if column["title"] == "By chance"] == ["share"]
+
+
+def test_what_differs_by_chance_alone_is_named_as_no_cause(archive: Path) -> None:
+    told = _section(_told(archive, *_side("monday"), "--", *_side("noisy"), code=4), "attribution")
+    assert told["sentence"].endswith("15.2 % more; nothing in it differs by more than chance.")
+    two = _section(_told(archive, *_side("monday", [0, 1]), "--", *_side("noisy", [0, 1]), code=4), "attribution")
+    assert two["sentence"].endswith("The largest differences: +24 ns a, slower.")
 
 
 def test_an_iteration_of_each_is_aligned(archive: Path) -> None:
     there = Archive(archive)
     add(there, "changed", operations(10, [*BODY[:2], "x", *BODY[3:]]))
     told = _section(_told(archive, "monday-0", "--", "changed", code=4), "aligned")
-    assert told["sentence"] == "1 operation inserted, 1 removed, 0 slower, 0 quicker."
+    assert told["sentence"] == "1 operation inserted, 1 removed, 0 slower, 0 faster."
     assert [row["mark"] for row in told["blocks"][1]["rows"]] == ["same", "removed", "inserted", "same"]
 
 
@@ -185,6 +217,29 @@ def test_what_cannot_be_read_is_no_pass_and_its_verdict_is_written(archive: Path
     told = json.loads((tmp_path / "verdict.json").read_text())
     assert set(_verdicts(told).values()) == {"inconclusive"}
     assert told["verdict"].startswith("Inconclusive: nothing was compared: ")
+
+
+def test_a_run_of_which_nothing_can_be_read_does_not_count_and_the_others_are_compared(
+    archive: Path, tmp_path: Path
+) -> None:
+    night = [SAMPLES / "history" / f"night-{at}.json.gz" for at in (47, 48, 49, 50, 51, 52)]
+    (tmp_path / "broken.json").write_text('{"traceEvents": 1}')
+    for sides in (
+        [*night[:3], tmp_path / "broken.json", "--", *night[3:]],
+        [*night[:3], "--", tmp_path / "broken.json", *night[3:]],
+    ):
+        result = _run(archive, *sides, "-o", tmp_path / "verdict.json")
+        assert isinstance(result.exception, UnreadableFile)
+        assert str(result.exception).startswith("1 file was not read")
+        told = json.loads((tmp_path / "verdict.json").read_text())
+        assert _verdicts(told)["iteration_p50_ns"] == "regression"
+        assert [line.partition(": ")[2][:13] for line in told["health"] if line.startswith("not read")] == [
+            "broken.json: "
+        ]
+        assert result.stderr.count("error: ") == 1
+    result = _run(archive, *night[:3], "--", tmp_path / "gone.json", *night[3:], "-o", tmp_path / "gone.out.json")
+    assert isinstance(result.exception, Error)
+    assert "gone.json" in str(result.exception)
 
 
 def test_a_run_with_a_file_that_cannot_be_read_does_not_count(archive: Path, tmp_path: Path) -> None:
@@ -251,5 +306,5 @@ def test_the_sample_history_has_a_regression_whose_cause_is_named(archive: Path)
     )
     told = _told(archive, *before, "--", *after, code=3)
     assert _verdicts(told)["iteration_p50_ns"] == "regression"
-    first = _section(told, "attribution")["sentence"].partition("The largest differences: ")[2]
-    assert first.partition(";")[0].endswith("void nightly::softmax_kernel<4, float>(float*, float const*, int), slower")
+    named = _section(told, "attribution")["sentence"].partition("The largest differences: ")[2]
+    assert named == "+9.28 µs void nightly::softmax_kernel<4, float>(float*, float const*, int), slower."

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,12 @@ def test_new_runs_are_measured_and_nothing_is_a_pass_without_them(tmp_path: Path
 
 def test_an_archive_that_is_not_there_or_holds_nothing_is_no_pass(tmp_path: Path) -> None:
     assert run("check", "--archive", tmp_path / "none").exit_code != 0
-    assert checked(archive_of(tmp_path, []), code=4)["verdict"] == "Inconclusive: nothing was checked."
+    archive = archive_of(tmp_path, [])
+    assert checked(archive, code=4)["verdict"] == "Inconclusive: 1 of 1 check undecided: Runs to judge."
+    for suffix, said in (("xml", 'skipped="1"'), ("prom", "tracelode_metric_value{"), ("annotations", "::warning ")):
+        output = tmp_path / f"check.{suffix}"
+        assert run("check", "--archive", archive, "-o", output).exit_code == 4
+        assert said in output.read_text()
 
 
 def test_a_run_that_cannot_be_measured_is_told_of_after_the_report(tmp_path: Path) -> None:
@@ -78,6 +84,25 @@ def test_a_run_that_cannot_be_measured_is_told_of_after_the_report(tmp_path: Pat
     assert "error: night-1: " in result.stderr
     told = json.loads((tmp_path / "check.json").read_text())
     assert told["health"][0].startswith("not measured: night-1: ")
+    run("check", "--archive", tmp_path, "-o", tmp_path / "check.xml")
+    assert (
+        '<testsuites name="tracelode watch" tests="2" failures="0" errors="1" skipped="1">'
+        in (tmp_path / "check.xml").read_text()
+    )
+
+
+def test_a_damaged_history_is_told_of_after_the_report(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path / "archive", nights(SLOW))
+    damaged = min((archive / "history" / "runs").glob("*/*.json"))
+    damaged.write_text("{")
+    for words in (["check"], ["report", damaged.parent.name]):
+        output = tmp_path / f"{words[0]}.xml"
+        result = run(*words, "--archive", archive, "-o", output)
+        assert getattr(result.exception, "exit_code", None) == 6
+        assert str(result.exception) == "1 file of the history could not be read"
+        assert f"error: {damaged}: is damaged" in result.stderr
+        assert f"tracelode fsck --archive {archive}" in result.stderr
+        assert 'errors="1"' in output.read_text()
 
 
 def test_the_list_has_the_smallest_change_of_each_metric(tmp_path: Path) -> None:
@@ -91,7 +116,7 @@ def test_the_list_has_the_smallest_change_of_each_metric(tmp_path: Path) -> None
     assert [row["runs_on"] for row in rows] == ["m, 1, 1 × Made GPU, 2", "1, 1 × Made GPU, 1"]
     shown = run("list", "--archive", archive).stdout.splitlines()
     assert shown[0].split() == [
-        "series", "metric", "verdict", "runs", "smallest_change", "last_run", "last_day", "runs_on",
+        "series", "metric", "verdict", "pinned", "runs", "smallest_change", "last_run", "last_day", "runs_on",
     ]  # fmt: skip
     assert " 5.4 % " in shown[2]
 
@@ -121,6 +146,8 @@ def test_a_change_is_accepted_and_a_baseline_pinned_and_unpinned(tmp_path: Path)
     told = checked(archive, code=0)
     assert "new tokenizer" in json.dumps(told)
     assert run("baseline", "pin", series, "--archive", archive).stderr == "pinned: iteration_p50_ns to 9 runs\n"
+    (row,) = json.loads(run("list", "--archive", archive, "--format", "json").stdout)
+    assert row["pinned"] is True
     assert run("baseline", "unpin", series, "--archive", archive).stderr == "unpinned: iteration_p50_ns\n"
     assert run("baseline", "unpin", series, "--archive", archive).exception is not None
 
@@ -133,3 +160,8 @@ def test_names_of_runs_are_shown_not_obeyed(tmp_path: Path) -> None:
         result = run("check", "--archive", archive, "--format", format)
         assert result.exit_code == 4
         assert not {"\x1b", "\x01"} & set(result.output)
+    slow = [replace(one, run=replace(one.run, name=f"\x1b[2J{one.run.name}")) for one in nights(SLOW)]
+    archive = archive_of(tmp_path / "slow", slow)
+    (series,) = {one["series"] for one in checked(archive, code=3)["checks"]}
+    result = run("accept", series, "--reason", "meant", "--archive", archive)
+    assert result.stderr.startswith("accepted: iteration_p50_ns since ␛[2Jnight-11")

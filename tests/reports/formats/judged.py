@@ -16,6 +16,9 @@ SMALLER = Check(
 )  # fmt: skip
 SAME = Check("77aa00", "kernels", "Kernels", "count", "neutral", "As before.", value=120.0, baseline=120.0)
 ABSENT = Check("77aa00", "uvm_bytes", "UVM bytes", "bytes", "inconclusive", "Not collected.")
+UNMEASURED = Check(
+    "night-9", "measurement", "Measurement of the run", "count", "inconclusive", "Not measured: no kernels."
+)
 
 
 def judged(*checks: Check) -> Report:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
-from tests.reports.formats.judged import ALL, SAME, SIGNS, SLOWER, UNDECIDED, hostile, judged
+from tests.reports.formats.judged import ABSENT, ALL, SAME, SIGNS, SLOWER, UNDECIDED, UNMEASURED, hostile, judged
 from tests.reports.formats.runner_commands import obeyed
 from tracelode.reports.formats.github import MOST, SUFFIX, render
 from tracelode.reports.text import clean, shorten
@@ -22,6 +22,12 @@ def test_the_lines_are_as_written_here() -> None:
 
 def test_one_notice_says_that_all_is_as_it_was() -> None:
     assert render(judged(SAME)) == "::notice title=tracelode::No regression in 1 check.\n"
+
+
+def test_what_could_not_be_read_is_an_error_before_what_is_undecided() -> None:
+    assert render(judged(ABSENT, UNDECIDED, UNMEASURED)).splitlines()[0] == (
+        "::error title=not read%3A Measurement of the run::Not measured: no kernels. (night-9)"
+    )
 
 
 def test_the_worst_ten_are_told_and_the_others_counted() -> None:

@@ -153,6 +153,11 @@ def test_no_more_rows_than_the_page_can_bear_and_the_rest_is_counted() -> None:
     assert "25 of 1\u202f234 rows; 500 of them in this page, all in the JSON report" in text
 
 
+def test_the_end_of_the_page_names_runs_where_they_were_judged() -> None:
+    assert " · trace <code>" in render(small())
+    assert " · runs <code>" in render(replace(judged(SLOWER), trace_id="ab12"))
+
+
 def test_a_paragraph_ends_at_an_empty_line() -> None:
     section = Section("s", "S", "", (Text("One\nline.\n \nTwo."),))
     page = Page(render(Report("perf", "T", "V", "0", (), (), (section,))))

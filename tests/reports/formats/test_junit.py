@@ -1,10 +1,11 @@
 from xml.etree import ElementTree
 
 import pytest
+from junitparser import Error as ErrorResult
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from tests.browser.hostile import HOSTILE, INVISIBLE
-from tests.reports.formats.judged import ALL, SAME, SIGNS, SLOWER, hostile, judged
+from tests.reports.formats.judged import ABSENT, ALL, SAME, SIGNS, SLOWER, UNMEASURED, hostile, judged
 from tracelode.reports.formats.junit import SUFFIX, render
 from tracelode.reports.report import Report
 from tracelode.reports.text import clean
@@ -72,6 +73,16 @@ def test_a_regression_fails_and_what_is_undecided_is_skipped() -> None:
     assert cases[0].result[0].text == "Three runs are above the limit."
     assert isinstance(cases[1].result[0], Skipped)
     assert cases[1].result[0].message == "Run it two more times."
+
+
+def test_what_could_not_be_read_is_an_error_which_no_ci_system_shows_green() -> None:
+    whole = JUnitXml.fromstring(render(judged(SAME, ABSENT, UNMEASURED)).encode())
+    assert (whole.tests, whole.failures, whole.errors, whole.skipped) == (3, 0, 1, 1)
+    suite = next(iter(read(judged(SAME, ABSENT, UNMEASURED))))  # the worst first
+    (case,) = suite
+    assert (suite.name, suite.errors, suite.skipped, case.is_error) == ("night-9", 1, 0, True)
+    assert isinstance(case.result[0], ErrorResult)
+    assert case.result[0].message == "Not measured: no kernels."
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *INVISIBLE, *SIGNS])
