@@ -69,7 +69,7 @@ def _capacity(trace: Trace, told: Program) -> int:
 
 
 def _steps(told: Program, outcome: Outcome) -> tuple[tuple[Step, ...], tuple[Key, ...], list[Ints], int]:
-    """The moves of a simulated plan by objects, those of one execution together; then the leaves that each step keeps."""
+    """The moves of a simulated plan by objects, those of one execution together; then the leaves each step keeps."""
     numbers: dict[Key, int] = {}
     steps: list[Step] = []
     kept: list[Ints] = []
