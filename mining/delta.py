@@ -4,7 +4,17 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["apart", "rounded"]
+__all__ = ["PHRASES", "apart", "rounded"]
+
+PHRASES = {
+    "appeared": "which appeared",
+    "vanished": "which vanished",
+    "more": "called more often",
+    "fewer": "called less often",
+    "slower": "slower",
+    "faster": "faster",
+}
+"""The changes of an operation, as a sentence says them behind its name."""
 
 
 def apart(calls: tuple[Fraction, Fraction], times: tuple[Fraction, Fraction]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from ...store.errors import Error
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..delta import apart, rounded
+from ..delta import PHRASES, apart, rounded
 from ..differences import Both, Side, changed_words
 from ..finding import Finding
 from ..stretches import Dictionary, side_of
@@ -25,14 +25,6 @@ TABLE = "pattern_diff"
 
 SYMBOLS = "name"
 """A kernel of another shape is the same operation, only slower or faster: so traces of other sizes can be compared."""
-PHRASES = {
-    "appeared": "which appeared",
-    "vanished": "which vanished",
-    "more": "called more often",
-    "fewer": "called less often",
-    "slower": "slower",
-    "faster": "faster",
-}
 NAME = 80
 """Characters of an operation's name in the sentence, at most."""
 LIMIT = 200

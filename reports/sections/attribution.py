@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...mining.categories import LEAVES, kernel_categories
+from ...mining.delta import PHRASES
 from ...mining.run_differences import causes, gaps, kernels, of_ranks, parts, statement
 from ...mining.words import duration, percent, plural
 from ..charts.comparison import kernel_scatter, waterfall
@@ -21,14 +22,6 @@ CAUSES = {
     "speed": "slower or faster calls",
     "gaps": "idle time",
     "overlap": "more or less at the same time",
-}
-PHRASES = {
-    "appeared": "which appeared",
-    "vanished": "which vanished",
-    "more": "called more often",
-    "fewer": "called less often",
-    "slower": "slower",
-    "faster": "faster",
 }
 MOST_ROWS = 200
 NAMED = 3
