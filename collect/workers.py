@@ -146,7 +146,15 @@ def _on_dask(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterat
         pool = client.get_executor(pure=False)
         most = max(LEAST_AHEAD, AHEAD * sum(client.nthreads().values()))
         try:
+            blamed: list[int] = []
             for number, answer in _together(pool, work, deque(enumerate(tasks)), most):
+                if isinstance(answer.exception(), KilledWorker):
+                    blamed.append(number)
+                else:
+                    yield number, answer
+            for number in blamed:  # a scheduler blames all that a killed worker had: alone, only those that kill fail
+                answer = pool.submit(work, tasks[number])
+                wait([answer])
                 lost = isinstance(answer.exception(), KilledWorker)
                 yield number, _failed("give the workers more memory") if lost else answer
         except CancelledError as error:
