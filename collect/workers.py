@@ -19,6 +19,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from ..store.errors import Error
@@ -29,6 +30,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 Done = tuple[int, Future[R]]
 """The number of a task, and its answer or what it raised."""
+Outcome = tuple[R | None, Exception | None]
+"""The same in a form that can be sent: one of the two."""
 
 AHEAD = 2
 """Tasks handed out at once for each process: one waits while one is worked on."""
@@ -51,12 +54,25 @@ def do_all(work: Callable[[T], R], tasks: Sequence[T], *, jobs: int = 1, dask: s
 
 
 def _here(work: Callable[[T], R], task: T) -> Future[R]:
-    answer = Future[R]()
-    try:
-        answer.set_result(work(task))
-    except Exception as error:  # noqa: BLE001 - handed to the caller, as one of another process is
-        answer.set_exception(error)
+    answer = _answer(_outcome(work, task))
     gc.collect(1)  # what a task leaves in cycles would wait for those of dozens of others, and take their memory
+    return answer
+
+
+def _outcome(work: Callable[[T], R], task: T) -> Outcome[R]:
+    try:
+        return work(task), None
+    except Exception as error:  # noqa: BLE001 - handed to the caller, as one of another process is
+        return None, error
+
+
+def _answer(outcome: Outcome[R]) -> Future[R]:
+    answer = Future[Any]()
+    result, error = outcome
+    if error is None:
+        answer.set_result(result)
+    else:
+        answer.set_exception(error)
     return answer
 
 
@@ -147,15 +163,20 @@ def _on_dask(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterat
         most = max(LEAST_AHEAD, AHEAD * sum(client.nthreads().values()))
         try:
             blamed: list[int] = []
-            for number, answer in _together(pool, work, deque(enumerate(tasks)), most):
-                if isinstance(answer.exception(), KilledWorker):
-                    blamed.append(number)
+            for number, sent in _together(pool, partial(_outcome, work), deque(enumerate(tasks)), most):
+                if sent.exception() is None:
+                    yield number, _answer(sent.result())
                 else:
-                    yield number, answer
-            for number in blamed:  # a scheduler blames all that a killed worker had: alone, only those that kill fail
-                answer = pool.submit(work, tasks[number])
-                wait([answer])
-                lost = isinstance(answer.exception(), KilledWorker)
-                yield number, _failed("give the workers more memory") if lost else answer
+                    blamed.append(number)
+            # A scheduler blames all that a killed worker had: alone, only those that kill fail. And of an answer that
+            # is lost while it is fetched the executor takes what it has for an error, and raises what comes of that.
+            for number in blamed:
+                sent = pool.submit(_outcome, work, tasks[number])
+                wait([sent])
+                raised = sent.exception()
+                if isinstance(raised, KilledWorker):
+                    yield number, _failed("give the workers more memory")
+                else:
+                    yield number, _answer(sent.result() if raised is None else (None, raised))
         except CancelledError as error:
             raise Error(f"{address}: the Dask scheduler is gone", "run it again: what is done is kept") from error
