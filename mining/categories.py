@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from ..store.kinds import category_sql, rules_mark
+from ..store.kinds import categories_of, rules_mark
 from ..store.query import run
 from ..store.trace import Trace
 from .columns import state_of
@@ -14,7 +14,7 @@ __all__ = ["LEAVES", "NAMES", "judged", "kernel_categories"]
 LEAVES = {"communication": 1, "copy": 2, "fill": 2}
 """What a kernel does by its category: 1 communicates, 2 copies, all others compute (0)."""
 
-NAMES = "select name, {category} as category from (select distinct name from kernel)"
+NAMES = "select distinct name, category from kernel"
 """SQL: the category of each name of a kernel."""
 
 
@@ -29,4 +29,4 @@ def kernel_categories(trace: Trace) -> Mapping[str | None, str]:
 @lru_cache(maxsize=1)  # one analysis after the other asks for those of the same trace
 def judged(trace_id: str, file: Path, state: tuple[int, ...], mark: str) -> Mapping[str | None, str]:
     """The category of each name in a file of kernels in that state, under the rules with that mark."""
-    return dict(run({trace_id: {"kernel": file}}, NAMES.format(category=category_sql("name"))).rows())
+    return categories_of(run({trace_id: {"kernel": file}}, "select distinct name from kernel")["name"])

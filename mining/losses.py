@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..store.health import BUSY, KERNEL_TIME, LAUNCHES, ORDER, UNRELIABLE
-from ..store.kinds import category_sql
 from ..store.query import run
 from ..store.trace import Trace
 from .categories import NAMES
@@ -79,7 +78,7 @@ group by process, device, state, cause
 
 def kinds() -> str:
     """SQL: the category of each kernel name, as `kind`; names are few, so that judging each is quicker than kernels."""
-    return f"kind as ({NAMES.format(category=category_sql('name'))})"
+    return f"kind as ({NAMES})"
 
 
 def new_ns(order: str) -> str:

@@ -1,13 +1,13 @@
 """Names for the nodes of a tree: from operators, modules and annotations where they agree, else from the kernels."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..store.kinds import category_sql
+from ..store.kinds import categories_of
 from ..store.trace import Trace
 from .columns import words
 from .contents import Symbols
@@ -15,7 +15,7 @@ from .folding import SYMBOL, Tree, cover
 from .sorting import Ints, distinct
 from .spans import KEYS, Spans
 
-__all__ = ["Label", "Name", "called", "kernel_names", "labels", "names_of", "short", "span_names"]
+__all__ = ["Label", "Name", "called", "kernel_names", "labelled", "labels", "names_of", "short", "span_names"]
 
 LEAST_AGREEMENT = 0.8
 """A loop has the name of spans if the operations in both are this share of those in either; a leaf that of an operator
@@ -76,11 +76,16 @@ def labels(trace: Trace) -> Mapping[int, Label]:
     found = trace.sql(
         f"with one(symbol, {', '.join(KEYS)}, kind) as (values {values}), "
         # Of operations without duration several may have the same times.
-        f"called as materialized (select symbol, kind, min(label) as label from ({' union all '.join(parts)}) "
-        f"group by all) select symbol, label, case when kind = 'kernel' then {category_sql('label')} else kind end "
-        "from called"
+        f"select symbol, kind, min(label) as label from ({' union all '.join(parts)}) group by symbol, kind"
     )
-    return {symbol: Label(text, category) for symbol, text, category in found.rows()}
+    return labelled(found.rows())
+
+
+def labelled(operations: Iterable[tuple[int, str, str]]) -> dict[int, Label]:
+    """What symbols stand for, of which each is given with its kind and what an operation of it is called."""
+    told = list(operations)
+    judged = categories_of(label for _, kind, label in told if kind == "kernel")
+    return {symbol: Label(label, judged[label] if kind == "kernel" else kind) for symbol, kind, label in told}
 
 
 def _examples(symbol: Symbols, start_ns: Ints, end_ns: Ints) -> Ints:

@@ -5,7 +5,8 @@ None where the source cannot state it: no host calls recorded, so no launch can 
 
 from typing import TYPE_CHECKING, Any
 
-from .query import connect, damage_told
+from .database import transient
+from .query import create_views, damage_told
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["facts"]
 
+ASKED = ("kernel", "copy", "fill", "api")
 KERNELS = """
 select
     count(*) as kernels,
@@ -58,7 +60,9 @@ def facts(trace: Trace) -> dict[str, Any]:
     `kernels_without_launch`: no launch call shares the kernel's correlation within its process;
     `kernels_without_call`: no call at all does. `longest_kernel` is [name, ns], ties go to the greater name.
     """
-    with damage_told(f"trace {trace.id[:12]}"), connect({trace.id: trace.files}) as database:
+    files = {name: file for name, file in trace.files.items() if name in ASKED}
+    with damage_told(f"trace {trace.id[:12]}"), transient() as database:
+        create_views(database, {trace.id: files}, categories="none")
         found: dict[str, Any] = {"kernels": 0, "kernel_names": 0, "kernel_time_ns": 0, "longest_kernel": None}
         if trace.has("kernel"):
             found |= _row(database, KERNELS)

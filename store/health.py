@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .kinds import category_sql
-from .query import connect, damage_told
+from .database import transient
+from .kinds import categories_of
+from .query import create_views, damage_told
 from .tables import TABLES
 from .trace import Note, Trace
 
@@ -206,9 +207,12 @@ def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
     """The health of a trace. `hints` says, by table, how to record what its format can give."""
     hints = hints or {}
     needed = [name for name in TABLES if name in LOSES or name in hints]
-    with damage_told(f"trace {trace.id[:12]}"), connect({trace.id: trace.files}) as database:
+    flawing = [name for name, table in TABLES.items() if trace.has(name) and "flaw" in table.names]
+    files = {name: file for name, file in trace.files.items() if name in {*COVERED, *flawing}}
+    with damage_told(f"trace {trace.id[:12]}"), transient() as database:
+        create_views(database, {trace.id: files}, categories="none")
         coverage = [row for table in COVERED if trace.has(table) for row in _coverage(database, trace, table)]
-        flawed = [row for table in TABLES if trace.has(table) for row in _flawed(database, table)]
+        flawed = [row for table in flawing for row in _flawed(database, table)]
         copying = _copying_kernels(database) if trace.has("kernel") else 0
     return Health(
         collected=tuple(name for name in TABLES if trace.has(name) and name != "note"),
@@ -233,13 +237,8 @@ def _missing(trace: Trace, table: str, hints: Mapping[str, str]) -> Missing:
 
 
 def _copying_kernels(database: "duckdb.DuckDBPyConnection") -> int:
-    query = f"""
-        select coalesce(sum(count), 0)
-        from (select name, count(*) as count from kernel group by name)
-        where {category_sql("name")} in ('copy', 'fill')
-    """
-    (count,) = database.execute(query).fetchone() or (0,)
-    return int(count)
+    counts = dict(database.execute("select name, count(*) from kernel group by name").fetchall())
+    return sum(counts[name] for name, category in categories_of(counts).items() if category in ("copy", "fill"))
 
 
 def _coverage(database: "duckdb.DuckDBPyConnection", trace: Trace, table: str) -> list[Coverage]:
@@ -250,8 +249,6 @@ def _coverage(database: "duckdb.DuckDBPyConnection", trace: Trace, table: str) -
 
 
 def _flawed(database: "duckdb.DuckDBPyConnection", table: str) -> list[Flawed]:
-    if "flaw" not in TABLES[table].names:
-        return []
     recorded = "try_cast(regexp_extract(args, '\"recorded_end_ns\": (-?\\d+)', 1) as hugeint)"
     query = f"""
         select flaw, count(*), sum(greatest({recorded} - start_ns, 0))

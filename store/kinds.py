@@ -9,16 +9,17 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from .database import transient
 from .entries import keys_of, read_entries
 from .errors import Error
 
-__all__ = ["VARIABLE", "Rule", "category_sql", "rules_mark", "user_rules"]
+__all__ = ["VARIABLE", "Rule", "categories_of", "category_sql", "rules_mark", "user_rules"]
 
 VARIABLE = "TRACELODE_CATEGORIES"
 """The environment variable that names a file with a user's rules."""
@@ -27,6 +28,8 @@ EXAMPLE = """write rules as in: [[rule]] category = "moe" patterns = ['expert', 
 WORD = re.compile(r"[a-z][a-z0-9_-]{0,23}")
 RESERVED = frozenset({"idle", "compute"})
 """Words that reports use for what is no category."""
+MOST_NAMES = 200_000
+"""Names whose category is kept for the next time: many times those of a trace."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,24 @@ def category_sql(column: str) -> str:
     )
 
 
+def categories_of(names: Iterable[str | None]) -> dict[str | None, str]:
+    """The category of each of the names, by the rules in force; those of names that were judged before are kept.
+
+    Planning the expression takes DuckDB longer than it takes to judge the names of a trace.
+    """
+    import pyarrow as pa
+
+    asked, known = list(dict.fromkeys(names)), _judged(rules_mark())
+    if len(known) > MOST_NAMES:
+        known.clear()
+    if new := [name for name in asked if name not in known]:
+        with transient() as database:
+            database.register("asked", pa.table({"name": pa.array(new, pa.string())}))
+            query = f"select name, {category_sql('name')} as category from asked"
+            known |= dict(database.execute(query).fetchall())
+    return {name: known[name] for name in asked}
+
+
 def user_rules() -> tuple[Rule, ...]:
     """The rules of the file that `TRACELODE_CATEGORIES` names, checked; none where it is not set.
 
@@ -65,6 +86,12 @@ def rules_mark() -> str:
     """What tells results under the user's rules from those under others: empty without any, else a part of a name."""
     own = user_rules()
     return "+" + hashlib.sha256(repr(own).encode()).hexdigest()[:12] if own else ""
+
+
+@lru_cache(maxsize=2)
+def _judged(mark: str) -> dict[str | None, str]:
+    """The categories known so far under the rules with that mark: filled by `categories_of`."""
+    return {}
 
 
 @lru_cache(maxsize=1)

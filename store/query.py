@@ -1,16 +1,17 @@
 """SQL over traces: a DuckDB view for each table, with the columns of `store.tables` and a few derived ones."""
 
-import re
-from collections.abc import Callable, Generator, Mapping, Set
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .database import instance, transient
 from .errors import ArchiveError, Error, NotCollected
-from .kinds import category_sql
+from .kinds import categories_of, category_sql
 from .sources import SOURCE
+from .statement import LOOKING, Categories, categories, tables, words
 from .stored import LENGTH, has_length, stored_names
 from .tables import TABLES, Kind, Table
 
@@ -32,14 +33,14 @@ __all__ = [
     "view_columns",
 ]
 
+JUDGED = "_category"
+"""A table beside the views: the category of each name that kernels have."""
+
 TraceFiles = Mapping[str, Mapping[str, Path]]
 """Trace id to its files by table name."""
 
 SourceRows = Callable[[], "pa.Table"]
 """Gives the rows of `source`, see `store.sources`."""
-
-LOOKING = frozenset({"show", "describe", "summarize", "information_schema", "duckdb_views", "duckdb_columns"})
-"""Words of a query that looks at the catalogue."""
 
 SQL_TYPES: Mapping[str, str] = {
     "int32": "integer",
@@ -66,8 +67,8 @@ def connect(
 
     `mixed`: some of the files were written when their table had fewer columns: a new version of a reader or an analysis
     may add some, which does not change the archive's format, and traces of older ones stay beside its own. With a query
-    that names tables and does not look at the catalogue, only views of names it contains are made: that is most of the
-    time a small query takes. `sources` gives the rows of the table `source`, when the query asks for it.
+    only the views that it can mean are made (see `statement`): that is most of the time a small query takes.
+    `sources` gives the rows of the table `source`, when the query asks for it.
     """
     connection = instance()
     _fill(connection, traces, query, sources, mixed=mixed)
@@ -78,16 +79,11 @@ def _fill(
     connection: "duckdb.DuckDBPyConnection", traces: TraceFiles, query: str, sources: SourceRows | None, *, mixed: bool
 ) -> None:
     """Creates the views that a query asks for in an empty database, see `connect`."""
-    words = _words(query)
-    wanted = words & TABLES.keys() if not words & LOOKING else frozenset[str]()
-    kept = {trace: _only(files, wanted) for trace, files in traces.items()}
-    create_views(connection, kept, mixed=mixed, judged="category" in words)
-    if sources is not None and words & {SOURCE.name, *LOOKING}:
+    wanted = tables(query)
+    kept = {trace: {n: path for n, path in files.items() if n in wanted} for trace, files in traces.items()}
+    create_views(connection, kept, mixed=mixed, categories=categories(query))
+    if sources is not None and words(query) & {SOURCE.name, *LOOKING}:
         put_sources(connection, sources)
-
-
-def _words(query: str) -> set[str]:
-    return set(re.findall(r"[a-z_]+", query.lower()))
 
 
 def create_views(
@@ -96,13 +92,14 @@ def create_views(
     *,
     comments: bool = False,
     mixed: bool = False,
-    judged: bool = False,
+    categories: Categories = "by row",
 ) -> None:
     """Creates the views in an open database; with `comments`, documents each of them and its columns.
 
     `mixed`: see `connect`. Columns that the first of a table's files lacks are found out anyway, and are null.
-    `judged`: kernels are judged by name before they are read: for a query that uses their categories, which takes a
-    tenth of the time then; every other one would read the names for nothing.
+    `categories`: see `statement.categories`. By name they are found before the kernels are read, from those of names
+    that were judged before: a tenth of the time of a query that uses them. Every other one would read the names for
+    nothing.
     """
     import duckdb
 
@@ -111,12 +108,24 @@ def create_views(
         if not files:
             continue
         with damage_told(f"table {table.name}"):
+            if table.name == "kernel" and categories == "by name":
+                _put_categories(connection, files)
             try:
-                connection.execute(_view(table, files, mixed=mixed, judged=judged))
+                connection.execute(_view(table, files, mixed=mixed, categories=categories))
             except duckdb.BinderException:
-                connection.execute(_view(table, files, mixed=True, judged=judged))
+                connection.execute(_view(table, files, mixed=True, categories=categories))
         if comments:
             connection.execute(_comments(table))
+
+
+def _put_categories(connection: "duckdb.DuckDBPyConnection", files: list[Path]) -> None:
+    """Puts the category of each name of the kernels in those files beside the tables of an open database."""
+    import pyarrow as pa
+
+    query = f"select distinct name from read_parquet([{_listed(files)}], union_by_name = true)"
+    found = categories_of(name for (name,) in connection.execute(query).fetchall())
+    names, judged = pa.array(found.keys(), pa.string()), pa.array(found.values(), pa.string())
+    connection.register(JUDGED, pa.table({"judged": names, "category": judged}))
 
 
 def put_sources(connection: "duckdb.DuckDBPyConnection", sources: SourceRows) -> None:
@@ -135,7 +144,8 @@ def run(
 ) -> "pl.DataFrame":
     """Runs one statement and returns its rows; `sources`: see `connect`. `beside`: tables in memory, by name.
 
-    Raises `NotCollected` for a table no trace has, `Error` for bad SQL.
+    Of columns with one name all but the first get a number behind it. Raises `NotCollected` for a table no trace has,
+    `Error` for bad SQL.
     """
     import duckdb
 
@@ -184,7 +194,16 @@ def _answer(
         for name, rows in (beside or {}).items():
             connection.register(name, rows)
         answer: Any = connection.sql(query)  # None for a statement without rows
-        return _whole(pl.DataFrame(answer.to_arrow_table())) if answer is not None else pl.DataFrame()
+        return _whole(pl.DataFrame(_apart(answer.to_arrow_table()))) if answer is not None else pl.DataFrame()
+
+
+def _apart(rows: "pa.Table") -> "pa.Table":
+    """The rows with a name of its own for each column, as a frame needs it."""
+    names: list[str] = []
+    for name in rows.column_names:
+        others = (f"{name}_{number}" for number in count(1))
+        names.append(next(one for one in others if one not in {*names, *rows.column_names}) if name in names else name)
+    return rows.rename_columns(names)
 
 
 @contextmanager
@@ -196,7 +215,7 @@ def _place(query: str) -> Generator["duckdb.DuckDBPyConnection"]:
         statements = connection.extract_statements(query)
         if len(statements) != 1:
             raise Error("sql: not exactly one statement", "give one statement")
-        if statements[0].type == duckdb.StatementType.SELECT and not _words(query) & LOOKING:
+        if statements[0].type == duckdb.StatementType.SELECT and not words(query) & LOOKING:
             yield connection
             return
     with instance() as connection:
@@ -213,19 +232,18 @@ def view_columns(table: Table) -> list[str]:
     return ["trace_id", *table.names, *derived]
 
 
-def _view(table: Table, files: list[Path], *, mixed: bool, judged: bool) -> str:
+def _view(table: Table, files: list[Path], *, mixed: bool, categories: Categories) -> str:
     """The statement that creates the table's view: the trace id is the folder that holds the file.
 
-    If `mixed`, columns that a file lacks are null in it: then all files are looked at before the first row. If
-    `judged`, the category of each name is found once, not that of each row.
+    If `mixed`, columns that a file lacks are null in it: then all files are looked at before the first row.
     """
-    listed = ", ".join(_quoted(str(f)) for f in files)
+    listed = _listed(files)
     columns = ["split_part(filename, '/', -2) as trace_id"]
     columns += [f"start_ns + {LENGTH} as end_ns" if n == LENGTH else f'"{n}"' for n in stored_names(table)]
     if has_length(table):
         columns.append(f"case when flaw is null then {LENGTH} end as {LENGTH}" if "flaw" in table.names else LENGTH)
-    if table.name == "kernel":
-        columns.append("category" if judged else f"{category_sql('name')} as category")
+    if table.name == "kernel" and categories != "none":
+        columns.append("category" if categories == "by name" else f"{category_sql('name')} as category")
     if table.name == "iteration":
         columns.append("end_ns - from_ns as time_ns")
     body = ",\n    ".join(columns)
@@ -238,10 +256,13 @@ def _view(table: Table, files: list[Path], *, mixed: bool, judged: bool) -> str:
     union all by name
     select * from read_parquet([{listed}], filename = true, union_by_name = true)
 )"""
-    if table.name == "kernel" and judged:
-        names = f"(select {category_sql('name')} as category, name as judged from (select distinct name from {source}))"
-        source += f" left join {names} on name is not distinct from judged"
+    if table.name == "kernel" and categories == "by name":
+        source += f" left join {JUDGED} on name is not distinct from judged"
     return f'create or replace view "{table.name}" as\nselect\n    {body}\nfrom {source}'
+
+
+def _listed(files: list[Path]) -> str:
+    return ", ".join(_quoted(str(file)) for file in files)
 
 
 def _comments(table: Table, what: str = "view") -> str:
@@ -250,10 +271,6 @@ def _comments(table: Table, what: str = "view") -> str:
         meaning = row["meaning"] + (f" ({row['unit']})" if row["unit"] else "")
         lines.append(f'comment on column "{table.name}"."{row["column"]}" is {_quoted(meaning)};')
     return "\n".join(lines)
-
-
-def _only(files: Mapping[str, Path], wanted: Set[str]) -> Mapping[str, Path]:
-    return {name: path for name, path in files.items() if name in wanted} if wanted else files
 
 
 def _missing_table(error: Exception, traces: TraceFiles) -> Error:

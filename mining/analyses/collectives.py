@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ...store.kinds import category_sql
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..words import count, duration, percent, plural
@@ -79,13 +78,12 @@ select
 where false
 """
 
-# The aggregate keeps DuckDB from matching the name of every kernel instead of every name.
 SQL = """
 with told as ({told}),
 communication as (
-    select one as name
-    from (select min(name) as one from kernel group by name)
-    where {category} = 'communication'
+    select name
+    from kernel
+    where category = 'communication'
     union
     select name
     from told
@@ -135,7 +133,6 @@ def find(trace: Trace) -> Finding:
     """
     sql = SQL.format(
         told=TOLD if trace.has("collective") else UNTOLD,
-        category=category_sql("one"),
         operation=_first_match({f"'{name}'": pattern for name, pattern in OPERATIONS}, "said"),
         bytes=_first_match({str(size): f"^({types})$" for size, types in BYTES}, "type"),
         factors=FACTORS.strip(),

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...store.kinds import category_sql
 from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..categories import LEAVES
 from ..columns import chosen, numbers, words
 from ..lookup import until
-from ..naming import Label, called, labels
+from ..naming import Label, called, labelled, labels
 from ..nodes import NONE, Graph, Told, Work, devices_of, graph
 from ..programs import programs
 from ..shares import STATES, shares
@@ -51,10 +50,7 @@ left join iteration using (level, iteration)
 order by unit
 """
 LABELS = """
-select symbol, label, case when kind = 'kernel' then {category} else kind end as category
-from (select symbol, any_value(label) as label from tree where kind = 'symbol' group by symbol) as told
-join (values {kinds}) as of(symbol, kind) using (symbol)
-order by symbol
+select symbol, any_value(label) as label from tree where kind = 'symbol' group by symbol order by symbol
 """
 
 
@@ -105,13 +101,11 @@ def _labels(trace: Trace, symbol: Ints, kind: "pa.ChunkedArray[Any]") -> Mapping
     there = np.flatnonzero(first != NONE)
     if not len(there):
         return {}
+    told = dict(trace.sql(LABELS).rows())
+    if not told.keys() >= set(there.tolist()):
+        return dict(sorted(labels(trace).items()))
     kinds = zip(there.tolist(), kind.take(first[there]).to_pylist(), strict=True)
-    values = ", ".join(f"({number}, '{one}')" for number, one in kinds)
-    known = {
-        number: Label(*label)
-        for number, *label in trace.sql(LABELS.format(kinds=values, category=category_sql("label"))).rows()
-    }
-    return known if len(known) == len(there) else dict(sorted(labels(trace).items()))
+    return labelled((symbol, of_kind, told[symbol]) for symbol, of_kind in kinds)
 
 
 def _others(trace: Trace) -> "pl.DataFrame":
@@ -123,7 +117,7 @@ def _others(trace: Trace) -> "pl.DataFrame":
     for table, name in called().items():
         if not trace.has(table) or trace.rows[table] == mined.get(table):
             continue
-        kind = category_sql("name") if table == "kernel" else f"'{table}'"
+        kind = "category" if table == "kernel" else f"'{table}'"
         parts.append(trace.sql(OTHERS.format(name=name, category=kind, keys=KEYS, table=table)))
     if not parts:
         types = {"process": pl.Int64, "device": pl.Int32, "start_ns": pl.Int64, "end_ns": pl.Int64}

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracelode.store import TABLES, Archive, ArchiveError, Error, NotCollected
-from tracelode.store.query import SQL_TYPES
+from tracelode.store.query import SQL_TYPES, run
 
 from .rows import add, kernel
 
@@ -107,6 +107,11 @@ def test_sums_of_whole_numbers_are_whole_numbers(tmp_path: Path) -> None:
     assert str(rows.schema["s"]) == "Int64"
     assert rows.row(0)[:2] == (4, None)
     assert int(rows["h"][0]) == 99999999999999999999999
+
+
+def test_columns_with_one_name_are_told_apart() -> None:
+    rows = run({}, "select 1 as a, 2 as b, 3 as a, 4 as a_1, 5 as a")
+    assert rows.to_dicts() == [{"a": 1, "b": 2, "a_2": 3, "a_1": 4, "a_3": 5}]
 
 
 def test_more_than_one_statement_is_refused(tmp_path: Path) -> None:
