@@ -159,16 +159,16 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, user=user.pw_uid, group=user.pw_gid, extra_groups=groups)
 
 
-def main() -> None:
-    """Reads the command line and records."""
+def main(words: Sequence[str] | None = None, *, nodes: Path = NODES) -> None:
+    """Records as the words of the command line say; `nodes` is where the driver lists what the machine has."""
     parser = argparse.ArgumentParser(prog="python -m tracelode.collect.kfd_recorder", description=__doc__)
     parser.add_argument("file", type=Path, help="file to write")
     parser.add_argument("--seconds", type=float, help="how long to record without a command (default: until Ctrl-C)")
     parser.add_argument("command", nargs="*", help="program to run, after --")
-    options = parser.parse_args()
-    gpus = gpus_of(NODES)
+    options = parser.parse_args(words)
+    gpus = gpus_of(nodes)
     if not gpus:
-        sys.exit(f"error: no AMD GPU: {NODES} lists none\nhint: is the module amdgpu loaded?")
+        sys.exit(f"error: no AMD GPU: {nodes} lists none\nhint: is the module amdgpu loaded?")
     if os.geteuid():
         sys.exit("error: the driver tells others than root of their own process only\nhint: run it with sudo")
     try:

@@ -16,7 +16,7 @@ from .nsys_columns import dictionary, nonzero
 from .sink import Sink
 from .sqlite import Database
 
-__all__ = ["PREFIX", "STRINGS", "Activities"]
+__all__ = ["NEEDED", "PREFIX", "STRINGS", "Activities"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 

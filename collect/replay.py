@@ -16,7 +16,7 @@ from struct import pack
 from ..store.errors import Error
 from . import native_library
 
-__all__ = ["Orders", "counts", "prepare", "summed"]
+__all__ = ["Orders", "counts", "library", "prepare", "summed"]
 
 HINT = "replay where the GPU is"
 ORDERS, COUNTS = "orders", "counts"
@@ -58,19 +58,25 @@ def _packed(rows: Sequence[Sequence[int]]) -> bytes:
     return pack(f"<{1 + len(numbers)}Q", len(rows), *numbers)
 
 
+def library(cache: Path) -> Path:
+    """The replayer, built where it is not yet; raises `Error` where it cannot be, or could not be preloaded."""
+    found = native_library.replayer(cache).resolve()
+    if set(str(found)) & set(" :"):
+        raise Error(f"{found}: LD_PRELOAD takes no path with a space or a colon", "set XDG_CACHE_HOME")
+    return found
+
+
 def prepare(orders: Orders, folder: Path, cache: Path) -> dict[str, str]:
     """Writes the orders into the folder; the environment of a program that is to follow them.
 
     Raises `Error` where the driver or a compiler is missing.
     """
     native_library.driver(HINT)
-    library = native_library.replayer(cache).resolve()
-    if set(str(library)) & set(" :"):
-        raise Error(f"{library}: LD_PRELOAD takes no path with a space or a colon", "set XDG_CACHE_HOME")
-    path, before = folder.resolve() / ORDERS, os.environ.get("LD_PRELOAD")
+    replayer, before = str(library(cache)), os.environ.get("LD_PRELOAD")
+    path = folder.resolve() / ORDERS
     path.write_bytes(orders.packed())
     return dict(os.environ) | {
-        "LD_PRELOAD": f"{library}:{before}" if before else str(library),
+        "LD_PRELOAD": f"{replayer}:{before}" if before else replayer,
         "TRACELODE_REPLAY_PLAN": str(path),
         "TRACELODE_REPLAY_COUNTS": str(path.with_name(COUNTS)),
     }

@@ -8,7 +8,7 @@ ends, values of another type than their column's, text that is not UTF-8, and a 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -55,11 +55,12 @@ class Database:
     """An open database.
 
     `tables` maps each real table to its stored columns and the Arrow type their declaration stands for; `views` are
-    the names that only look like tables. Values that do not fit the type asked for are null, text that is not UTF-8
-    is mended; `report` says how many.
+    the names that only look like tables. What differs from one of `names` in case alone goes by that name: SQLite does
+    not tell them apart. Values that do not fit the type asked for are null, text that is not UTF-8 is mended; `report`
+    says how many.
     """
 
-    def __init__(self, sound: Sound) -> None:
+    def __init__(self, sound: Sound, names: Iterable[str] = ()) -> None:
         self.path = sound.shown
         self._sound = sound
         self._connection = connect(sound)
@@ -69,7 +70,12 @@ class Database:
         try:
             self._encoding = _text(self._query("pragma encoding")[0][0])
             found = self._query("select name, type, rootpage, sql from sqlite_master where type in ('table', 'view')")
-            found = [(_text(name), kind, root, sql) for name, kind, root, sql in found if isinstance(name, bytes)]
+            spelt = {name.encode().lower(): name for name in names}  # of bytes: SQLite folds the letters of ASCII alone
+            found = [
+                (spelt.get(name.lower(), _text(name)), kind, root, sql)
+                for name, kind, root, sql in found
+                if isinstance(name, bytes)
+            ]
             real = {name: (root, sql) for name, kind, root, sql in found if kind == b"table" and root}
             self.views = frozenset(name for name, *_ in found if name not in real)
             self._shapes = {name: self._shape(name, root, sql) for name, (root, sql) in real.items()}
@@ -274,13 +280,14 @@ class Database:
         return text
 
 
-def open_database(file: TraceFile) -> Database:
+def open_database(file: TraceFile, names: Iterable[str] = ()) -> Database:
     """Opens the file for reading alone. `UnreadableFile` when it is cut, damaged, or was left in the middle of a write.
 
-    A file that a program keeps open in write-ahead mode is read with its log, as that program would see it; any
-    other is opened as immutable, which takes no lock and leaves nothing beside it.
+    `names` are those by which the reader asks for tables, in whatever case the file has them. A file that a program
+    keeps open in write-ahead mode is read with its log, as that program would see it; any other is opened as immutable,
+    which takes no lock and leaves nothing beside it.
     """
-    return Database(examine(file))
+    return Database(examine(file), names)
 
 
 def schema(file: TraceFile) -> dict[str, dict[str, pa.DataType]] | None:

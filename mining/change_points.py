@@ -13,12 +13,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from .slow import ROBUST
+
 __all__ = ["ChangePoint", "best_split", "change_points", "large_ones", "without_bad_days"]
 
 Values = npt.NDArray[np.float64]
 
-NORMAL = 1.4826
-"""The standard deviation of a normal distribution, in times of its median absolute deviation."""
 FAR = 5.0
 """How many deviations a bad day lies from the runs beside it."""
 SEED = 20130617
@@ -64,7 +64,7 @@ def without_bad_days(values: Sequence[float]) -> list[float]:
     steps do not count.
     """
     jumps = [after - before for before, after in pairwise(values)]
-    far = FAR * NORMAL * float(np.median(np.abs(jumps))) / 2**0.5 if jumps else 0.0
+    far = FAR * ROBUST * float(np.median(np.abs(jumps))) / 2**0.5 if jumps else 0.0
     found = list(values)
     for at, (into, out) in enumerate(zip([None, *jumps], [*jumps, None], strict=True)) if jumps else ():
         sides = [side for side in (into, None if out is None else -out) if side is not None]

@@ -13,6 +13,7 @@ from functools import cache
 from math import pi, sqrt
 from typing import Literal
 
+from .slow import ROBUST
 from .student_t import quantile
 
 __all__ = ["RULES", "Better", "Judgement", "Limits", "Rules", "Verdict", "judge", "judgements", "limits"]
@@ -20,8 +21,6 @@ __all__ = ["RULES", "Better", "Judgement", "Limits", "Rules", "Verdict", "judge"
 Better = Literal["lower", "higher"]
 Verdict = Literal["neutral", "regression", "improvement", "inconclusive"]
 
-NORMAL = 1.4826
-"""The standard deviation of a normal distribution, in times of its median absolute deviation."""
 MARGIN = 0.5
 """How far beyond the limits the median of the runs that show a change is to be, in deviations of a run: most of
 its own error. Without it one node in five that is 3 % slower fails half as many checks again for nothing."""
@@ -98,7 +97,7 @@ def limits(baseline: Sequence[float], rules: Rules = RULES) -> Limits:
     """
     count = len(baseline)
     median = _median(baseline)
-    spread = NORMAL * _median([abs(value - median) for value in baseline])
+    spread = ROBUST * _median([abs(value - median) for value in baseline])
     half = max(_factor(rules.alpha, count) * spread, rules.effect * abs(median), rules.floor)
     scale = abs(median) or 1.0
     return Limits(count, median, median - half, median + half, spread / scale, (half + SURE * spread) / scale)

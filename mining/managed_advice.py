@@ -44,14 +44,18 @@ def chosen(
     device's memory: then what is not needed pushes out what is.
     """
     objects = [need for need in needs if need.granularity != "tensor"]
+    tensors = [
+        need
+        for need in needs
+        if need.granularity == "tensor" and need.bytes >= rules["tensor_bytes"] and (need.moves or need.faults)
+    ]
     whole = {
         process: footprint((one.address, one.bytes) for one in objects if one.process == process)
         for process in {one.process for one in objects}
     }
     found: list[tuple[Need, int | None]] = []
     for need in objects:
-        held = [one for one in needs if one.granularity == "tensor" and _in(one, need)]
-        large = [one for one in held if one.bytes >= rules["tensor_bytes"]]
+        large = [one for one in tensors if _in(one, need)]
         free = memory.get((need.process, need.device))
         crowded = free is not None and whole[need.process] > free
         wasted = 1 - sum(one.bytes for one in large) / need.bytes
@@ -63,7 +67,7 @@ def chosen(
 
 
 def _in(tensor: Need, need: Need) -> bool:
-    """Whether a tensor with events lay in the object: in its addresses, and while it lived."""
+    """Whether a tensor lay in the object: in its addresses, and while it lived."""
     since = EARLIEST if tensor.birth_ns is None else tensor.birth_ns
     return (
         tensor.process == need.process
@@ -71,7 +75,6 @@ def _in(tensor: Need, need: Need) -> bool:
         and tensor.address + tensor.bytes <= need.address + need.bytes
         and (need.birth_ns is None or need.birth_ns <= since)
         and (need.death_ns is None or since < need.death_ns)
-        and bool(tensor.moves or tensor.faults)
     )
 
 

@@ -28,7 +28,7 @@ select
     pages
 from fault
 """
-COPIES = """
+MOVES = """
 select
     process,
     device,
@@ -36,28 +36,18 @@ select
     null::varchar as access,
     cause,
     start_ns,
-    if(flaw is null and end_ns > start_ns, end_ns, null) as end_ns,
+    if({timed} and end_ns > start_ns, end_ns, null) as end_ns,
     address,
     bytes,
     null::bigint as pages
-from copy
-where kind like 'UVM\\_%' escape '\\' and flaw is distinct from 'no start'
+from {table}
 """
-MIGRATIONS = """
-select
-    process,
-    device,
-    replace(kind, 'UVM_', '') as kind,
-    null::varchar as access,
-    cause,
-    start_ns,
-    if(end_ns > start_ns, end_ns, null) as end_ns,
-    address,
-    bytes,
-    null::bigint as pages
-from migration
-"""
-PARTS = {"fault": FAULTS, "copy": COPIES, "migration": MIGRATIONS}
+COPIES = "copy\nwhere kind like 'UVM\\_%' escape '\\' and flaw is distinct from 'no start'"
+PARTS = {
+    "fault": FAULTS,
+    "copy": MOVES.format(timed="flaw is null", table=COPIES),
+    "migration": MOVES.format(timed="true", table="migration"),
+}
 """SQL: what each table says of managed memory. A GPU fault whose end is 0 has none; nsys writes such."""
 ORDER = "process, start_ns, kind, address, end_ns, bytes"
 

@@ -17,6 +17,7 @@ NVIDIA_FAULTS = (
     "tracelode record --uvm"
 )
 NVIDIA_ACTS = "record with tracelode record --uvm: Nsight Systems does not export thrashing, throttling or remote maps"
+NVIDIA_ACCESSES = "run an access profiler: AccelProf's hot_analysis or time_hotness_cpu"
 AMD_FAULTS = (
     "record with rocprofv3 --kfd-trace --kernel-trace --output-format json (ROCprofiler-SDK 1.2 or later), or with "
     "rocprof-sys-run and ROCPROFSYS_USE_UNIFIED_MEMORY_PROFILING=ON, ROCPROFSYS_USE_ROCPD=ON; either needs HSA_XNACK=1 "
@@ -48,9 +49,9 @@ def kind_hint(trace: Trace, kind: str) -> str:
     return AMD_HOST_FAULTS if kind == "cpu_fault" and is_amd(trace) else faults_hint(trace)
 
 
-def accesses_hint(trace: Trace, profiler: str) -> str:
-    """How to record the accesses of kernels: with that profiler, where the devices of the trace have one."""
-    return AMD_ACCESSES if is_amd(trace) else f"run an access profiler{profiler}"
+def accesses_hint(trace: Trace) -> str:
+    """How to record which blocks kernels access, or what tells of it where nothing records it; begins with a verb."""
+    return AMD_ACCESSES if is_amd(trace) else NVIDIA_ACCESSES
 
 
 def touches_hint(trace: Trace) -> str:

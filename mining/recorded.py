@@ -29,14 +29,16 @@ def is_recorded(traces: tuple[str, ...], there: frozenset[str]) -> bool:
 def put_run(history: History, entry: Entry) -> None:
     """Adds a run; the same one twice is one."""
     run = asdict(entry.run) | {"values": {name: _finite(value) for name, value in entry.run.values.items()}}
-    content = {"run": run, "unix_ns": entry.unix_ns, "timed_by": entry.timed_by, "measured_by": _mark()}
+    files = [{"path": path, "modified_ns": written_ns} for path, written_ns in sorted(entry.files.items())]
+    content = {"run": run, "unix_ns": entry.unix_ns, "timed_by": entry.timed_by, "files": files, "measured_by": _mark()}
     history.put("runs", fingerprint_id(entry.run.fingerprint), _name(entry.run.traces), content)
 
 
 def entries(history: History, *, damage: Damage | None = None) -> list[Entry]:
     """The runs of the history, each once, by key.
 
-    One that only an earlier way of measuring knows, since its traces are gone, does not count beside others.
+    One that only an earlier way of measuring knows does not count beside others: it is yet to be measured anew, or its
+    traces are gone.
     Files that are damaged get into `damage`; without it the first of them is raised.
     """
     mark = _mark()
@@ -46,7 +48,7 @@ def entries(history: History, *, damage: Damage | None = None) -> list[Entry]:
         if record.content["measured_by"] == mark:
             found[entry.key] = entry
         elif entry.key not in found:
-            why = "it was measured by an earlier version of tracelode, and its traces are gone"
+            why = "another version of tracelode measured it; watch check measures it anew where its traces are there"
             found[entry.key] = replace(entry, run=replace(entry.run, excluded=entry.run.excluded or why))
     return [found[key] for key in sorted(found)]
 
@@ -91,7 +93,8 @@ def _entry(record: Record) -> Entry:
         told["kernels"],
         told["excluded"],
     )
-    return Entry(_identity(run.traces), run, content["unix_ns"], content["timed_by"])
+    files = {one["path"]: one["modified_ns"] for one in content.get("files", ())}  # none by an earlier tracelode
+    return Entry(_identity(run.traces), run, content["unix_ns"], content["timed_by"], files)
 
 
 def _decision(content: Mapping[str, Any]) -> Decision:

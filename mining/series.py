@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal
 
@@ -24,12 +24,16 @@ WORKLOAD = ("model", "config", "batch")
 
 @dataclass(frozen=True)
 class Entry:
-    """A run of the history. `unix_ns` is its place in time, by the trace's clock or else by its file's."""
+    """A run of the history. `unix_ns` is its place in time, by the trace's clock or else by its file's.
+
+    `files` are the paths of its traces, each with when it was written last.
+    """
 
     key: str
     run: MeasuredRun
     unix_ns: int
     timed_by: Literal["trace", "file"]
+    files: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
@@ -133,13 +137,15 @@ class Series:
 def all_series(entries: Iterable[Entry], decisions: Iterable[Decision] = ()) -> tuple[Series, ...]:
     """The series of a history, the one with the latest run first.
 
-    A run whose traces are all among those of another is not counted: the other is the same run with more ranks. A
-    series is replaced by one of the same workload of which all runs came later: the driver, say, was changed. Or of
+    A run whose traces are all among those of another is not counted: the other is the same run with more ranks. Nor is
+    one of which a file was written over since, and read again under the same name: the newest counts.
+
+    A series is replaced by one of the same workload of which all runs came later: the driver, say, was changed. Or of
     which as many came later as confirm a change: it was one odd night, say. One that was left with a regression is
     not replaced: another driver must not hide it.
     """
     grouped: dict[str, list[Entry]] = defaultdict(list)
-    for entry in _whole(entries):
+    for entry in _whole(_newest(entries)):
         grouped[fingerprint_id(entry.run.fingerprint)].append(entry)
     decided: dict[str, list[Decision]] = defaultdict(list)
     for decision in sorted(decisions, key=lambda one: one.unix_ns):
@@ -154,16 +160,25 @@ def _order(entry: Entry) -> tuple[int, list[tuple[int, str]], str]:
     return entry.unix_ns, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], entry.key
 
 
-def _whole(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries but those of which the traces are some of another's."""
+def _newest(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries but those with a file that a run of the same name has in a later state."""
     all_ = list(entries)
-    holders: dict[str, list[frozenset[str]]] = defaultdict(list)
+    newest: dict[tuple[str, str], int] = defaultdict(int)
     for entry in all_:
+        for path, written_ns in entry.files.items():
+            newest[entry.run.name, path] = max(newest[entry.run.name, path], written_ns)
+    return [one for one in all_ if all(newest[one.run.name, path] == ns for path, ns in one.files.items())]
+
+
+def _whole(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries but those of which the traces are some of another's."""
+    holders: dict[str, list[frozenset[str]]] = defaultdict(list)
+    for entry in entries:
         for trace in entry.run.traces:
             holders[trace].append(frozenset(entry.run.traces))
     return [
         entry
-        for entry in all_
+        for entry in entries
         if not any(frozenset(entry.run.traces) < other for other in holders[next(iter(entry.run.traces))])
     ]
 

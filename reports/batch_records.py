@@ -40,13 +40,15 @@ class Refused:
 class Record:
     """A run as a batch has left it: `key` tells all that it rests on, None where something is to be tried again.
 
-    `code` is the code that read it, `traces` are the ids of its traces, `written` the files of its reports.
+    `code` is the code that read it, `traces` are the ids of its traces, `cut` says which of them end early, `written`
+    are the files of its reports.
     """
 
     key: str | None
     code: str
     traces: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
+    cut: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
 
     def holds(self, archive: Archive) -> bool:
@@ -65,7 +67,8 @@ class Records:
         try:
             raw: dict[str, Any] = json.loads(self._path(run).read_bytes())
             refused = tuple(Refused(**one) for one in raw["refused"])
-            return Record(raw["key"], raw["code"], tuple(raw["traces"]), refused, tuple(raw["written"]))
+            traces, cut, written = (tuple(raw[name]) for name in ("traces", "cut", "written"))
+            return Record(raw["key"], raw["code"], traces, refused, cut, written)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -93,7 +96,8 @@ def key_of(found: Found, pipeline: Pipeline) -> str | None:
     except OSError:
         return None
     asked = [[one.topic, one.formats, str(one.folder)] for one in pipeline.reports]
-    told = [code_hash(), rules_mark(), dict(found.labels), pipeline.mine, asked, pipeline.check is not None, states]
+    labels = [dict(own) for own in found.labels.values()]
+    told = [code_hash(), rules_mark(), labels, pipeline.mine, asked, pipeline.check is not None, states]
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 

@@ -56,14 +56,17 @@ class ReadTask:
 
 @dataclass(frozen=True)
 class WasRead:
-    """What became of an input. `no_trace`: it is none until it changes. `left_out`: nor did the user name it."""
+    """What became of an input. `no_trace`: it is none until it changes. `left_out`: nor did the user name it.
+
+    `cut` says that the trace ends early.
+    """
 
     trace: str | None = None
     new: bool = False
     error: Error | None = None
     no_trace: bool = False
     left_out: bool = False
-    warnings: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
 
 def read(task: ReadTask) -> WasRead:
@@ -84,7 +87,7 @@ def read(task: ReadTask) -> WasRead:
         for note in outcome.trace.notes
         if note.kind == "truncated"
     )
-    return WasRead(outcome.trace.id, outcome.new, error, warnings=cut)
+    return WasRead(outcome.trace.id, outcome.new, error, cut=cut)
 
 
 @dataclass(frozen=True)

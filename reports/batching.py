@@ -1,7 +1,7 @@
 """What a batch does: reads what is new, mines it, reports on the runs that have changed, and checks the history."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,7 +45,9 @@ Shard = tuple[int, int]
 class Run:
     """What became of a run. `unchanged`: there was nothing to do; `new` are those of its traces that were read now.
 
-    `errors` say what could not be done and is tried again, `refused` what is no trace until it changes.
+    `traces` are those that were read, and with reports or a check all that the archive has of the run, be their files
+    there or not. `cut` says which of them end early. `errors` say what could not be done and is tried again, `refused`
+    what is no trace until it changes.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Run:
     traces: list[str] = field(default_factory=list[str])
     new: list[str] = field(default_factory=list[str])
     refused: list[Refused] = field(default_factory=list[Refused])
+    cut: list[str] = field(default_factory=list[str])
     written: list[str] = field(default_factory=list[str])
     errors: list[Error] = field(default_factory=list[Error])
 
@@ -97,18 +100,19 @@ def do_batch(pipeline: Pipeline, *, jobs: int = 1, dask: str | None = None, shar
     work.report()
     if work.bugs:
         raise work.bugs[0]
-    runs, failed = list(work.runs.values()), [*missing, *work.failed]
+    runs, failed = list(work.runs.values()), [*(one.error for one in missing), *work.failed]
+    warnings = [*(line for run in runs for line in run.cut), *work.warnings]
     if pipeline.check is None or shard is not None:
-        return Batch(runs, failed, work.warnings)
+        return Batch(runs, failed, warnings)
     from .watching import check
 
     archive, damage = Archive(pipeline.archive), Damage()
     try:
-        checked = check(archive, unmeasured=_unmeasured(runs, archive), damage=damage)
+        checked = check(archive, missing=missing, unmeasured=_unmeasured(runs, archive), damage=damage)
     except Error as error:
-        return Batch(runs, [*failed, error], work.warnings)
+        return Batch(runs, [*failed, error], warnings)
     written, unwritten = _written(checked, pipeline.check)
-    return Batch(runs, [*failed, *damage.values(), *unwritten], work.warnings, checked, written)
+    return Batch(runs, [*failed, *damage.values(), *unwritten], warnings, checked, written)
 
 
 def _part(run: str, parts: int) -> int:
@@ -160,7 +164,7 @@ class _Work:
         key, there = key_of(found, self._pipeline), self._records.of(found.run)
         if there is not None and key is not None and there.key == key and self._holds(there):
             self.runs[found.run] = Run(
-                found.run, True, list(there.traces), [], list(there.refused), list(there.written)
+                found.run, True, list(there.traces), [], list(there.refused), list(there.cut), list(there.written)
             )
         else:
             self.runs[found.run] = Run(found.run)
@@ -192,7 +196,6 @@ class _Work:
                 run.errors.append(UnreadableFile(f"{task.input.place}: {answer.message}", answer.hint))
             else:
                 _take_in(run, task.state, answer)
-                self.warnings += answer.warnings
         for name, (found, _) in self._due.items():
             run = self.runs[name]
             if not run.traces and not run.errors and all(one.left_out for one in run.refused):
@@ -214,7 +217,10 @@ class _Work:
     def report(self) -> None:
         """Makes the reports on the runs that are due, measures them, and records what was done of each."""
         due = {name: self.runs[name] for name in self._due}
-        tasks = self._reports([run for run in due.values() if run.traces])
+        members = self._members([run for run in due.values() if run.traces])
+        for name, those in members.items():
+            due[name].traces = list(dict.fromkeys([*due[name].traces, *(one.trace_id for one in those)]))
+        tasks = self._reports(members)
         for task, answer in self._answers("reporting", report, tasks):
             run = due[task.run]
             if isinstance(answer, Error):
@@ -224,21 +230,26 @@ class _Work:
                 run.errors += answer.errors
         for name, run in due.items():
             key = None if run.errors or self.failed else self._due[name][1]
-            done = Record(key, self._setting.code, tuple(run.traces), tuple(run.refused), tuple(run.written))
+            done = Record(
+                key, self._setting.code, tuple(run.traces), tuple(run.refused), tuple(run.cut), tuple(run.written)
+            )
             try:
                 self._records.put(name, done)
             except Error as error:
                 run.errors.append(error)
 
-    def _reports(self, runs: Sequence[Run]) -> list[ReportTask]:
-        reports = self._pipeline.reports
-        if not runs or not (reports or self._pipeline.check):
-            return []
+    def _members(self, runs: Sequence[Run]) -> dict[str, tuple[Membership, ...]]:
+        """What the archive has of each of the runs, where anything is to be done with it."""
+        if not runs or not (self._pipeline.reports or self._pipeline.check):
+            return {}
         found: dict[str | None, list[Membership]] = {run.name: [] for run in runs}
         for one in self._archive.memberships():
             if one.run in found:
                 found[one.run].append(one)
-        members = {run.name: tuple(found[run.name]) for run in runs}
+        return {run.name: tuple(found[run.name]) for run in runs}
+
+    def _reports(self, members: Mapping[str, tuple[Membership, ...]]) -> list[ReportTask]:
+        reports = self._pipeline.reports
         new = {name: self._is_new(one.trace_id for one in those) for name, those in members.items()}
         return [
             ReportTask(self._archive.path, name, those, reports, new[name], self._setting)
@@ -253,7 +264,7 @@ class _Work:
                 there = list(inputs(place_of(path), found.run, self._leave_out))
             except Error as error:
                 there = [Input(Path(path), Path(path), found.run, error)]
-            yield from (replace(one, run=found.run, labels=found.labels) for one in there)
+            yield from (replace(one, run=found.run, labels=found.labels[path]) for one in there)
 
     def _leave_out(self, why: str) -> None:
         self.warnings.append(f"left out: {why}")
@@ -285,6 +296,7 @@ def _take_in(run: Run, state: State, answer: WasRead) -> None:
     if answer.trace is not None:
         run.traces.append(answer.trace)
         run.new += [answer.trace] if answer.new else []
+        run.cut += answer.cut
     if answer.error is not None and answer.no_trace:
         run.refused.append(Refused(*state, answer.error.message, answer.error.hint, answer.left_out))
     elif answer.error is not None:

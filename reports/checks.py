@@ -20,7 +20,11 @@ __all__ = [
     "worst_first",
 ]
 
-UNREAD: Mapping[str, str] = {"measurement": "Measurement of the run", "history_file": "File of the history"}
+UNREAD: Mapping[str, str] = {
+    "input": "Input of the pipeline",
+    "measurement": "Measurement of the run",
+    "history_file": "File of the history",
+}
 """Metrics, with their titles, of checks that say what could not be read: an error, where others are a verdict."""
 
 _ORDER: tuple[Verdict, ...] = ("regression", "inconclusive", "improvement", "neutral")

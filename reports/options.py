@@ -1,7 +1,6 @@
 """What several verbs share: where the archive is, which trace is meant, where output goes."""
 
 import os
-import shlex
 import shutil
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..store.archive_words import DEFAULT_ARCHIVE
 from ..store.errors import Error
 from ..store.parts import names
 from .rows import FORMATS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "archive_option",
-    "archive_words",
     "cache_archive",
     "cache_folder",
     "counted",
@@ -41,7 +40,6 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 PATIENCE_S, PROGRESS_S = 2.0, 1.0
-DEFAULT_ARCHIVE = Path("traces")
 
 
 def archive_option(command: F) -> F:
@@ -57,11 +55,6 @@ def archive_option(command: F) -> F:
         callback=_in_utf8,
         help="Folder of the archive.",
     )(command)
-
-
-def archive_words(path: Path) -> str:
-    """What a suggested command needs besides, to mean the archive in that folder: nothing where it is the default."""
-    return "" if path.absolute() == DEFAULT_ARCHIVE.absolute() else f" --archive {shlex.quote(str(path))}"
 
 
 def _in_utf8(_context: click.Context, _parameter: click.Parameter, path: Path) -> Path:

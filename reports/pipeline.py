@@ -27,6 +27,7 @@ from ..collect.ranks import natural
 from ..store.archive import absolute
 from ..store.errors import Error, UnreadableFile
 from ..store.parts import names
+from .rank_group import Unread
 
 __all__ = ["Found", "Ingest", "Output", "Pipeline", "found_by", "read_pipeline"]
 
@@ -65,11 +66,15 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Found:
-    """A run as the globs find it: paths, URLs and members of archives, in the order of their names."""
+    """A run as the globs find it. `labels` are those of each of its paths, in the order of their names."""
 
     run: str
-    paths: tuple[str, ...]
-    labels: Mapping[str, str]
+    labels: Mapping[str, Mapping[str, str]]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Paths, URLs and members of archives."""
+        return tuple(self.labels)
 
 
 def read_pipeline(path: Path) -> Pipeline:
@@ -179,36 +184,36 @@ def _check(name: str, key: str, value: str, among: Mapping[str, Any]) -> None:
         raise Error(f"{name}: {key}: there is no {value}", f"there are: {', '.join(among)}")
 
 
-def found_by(pipeline: Pipeline) -> tuple[list[Found], list[Error]]:
-    """The runs that the globs find, by name, and an error for each glob that finds nothing.
+def found_by(pipeline: Pipeline) -> tuple[list[Found], list[Unread]]:
+    """The runs that the globs find, by name, and each glob that finds nothing.
 
     What several globs find belongs to the first, what lies in a folder that is found to that folder's run. Raises
     `Error` where two folders would give runs of the same name.
     """
     matches: dict[str, tuple[str, str, Ingest]] = {}
-    errors: list[Error] = []
+    unread: list[Unread] = []
     for entry in pipeline.ingest:
         for pattern in entry.paths:
             there = list(_matches(pattern, pipeline.path.parent))
             if not there:
                 place = pattern if "://" in pattern else str(pipeline.path.parent / pattern)
-                errors.append(UnreadableFile(f"{place}: nothing is there", "check the paths of the pipeline"))
+                error = UnreadableFile(f"{place}: nothing is there", "check the paths of the pipeline")
+                unread.append(Unread(place, error))
             for path, name, root in there:
                 run, root = (name, root) if entry.run is None else (entry.run, "")
                 matches.setdefault(path, (_text(run), root, entry))
     roots: dict[str, str] = {}
-    paths: dict[str, list[str]] = {}
-    labels: dict[str, Mapping[str, str]] = {}
+    labels: dict[str, dict[str, Mapping[str, str]]] = {}
     for path in sorted(matches, key=natural):
         run, root, entry = matches[path]
         if any(str(parent) in matches for parent in Path(path).parents):
             continue
         if roots.setdefault(run, root) != root:
-            raise Error(f"{paths[run][0]} and {path}: both would be the run {run}", "set run in one of the [[ingest]]")
-        paths.setdefault(run, []).append(path)
-        labels[run] = {**entry.labels, **labels.get(run, {})}
-    found = [Found(run, tuple(those), labels[run]) for run, those in paths.items()]
-    return sorted(found, key=lambda one: natural(one.run)), errors
+            first = next(iter(labels[run]))
+            raise Error(f"{first} and {path}: both would be the run {run}", "set run in one of the [[ingest]]")
+        labels.setdefault(run, {})[path] = entry.labels
+    found = [Found(run, own) for run, own in labels.items()]
+    return sorted(found, key=lambda one: natural(one.run)), unread
 
 
 def _matches(pattern: str, folder: Path) -> Iterator[tuple[str, str, str]]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..store.archive import Archive
+from ..store.archive_words import archive_words
 from ..store.errors import Error, UnreadableFile
 from ..store.sources import Membership
-from .options import archive_words
 from .rank_group import Group, Unread, open_group, run_group
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def named(names: Sequence[str], archive_path: Path) -> tuple[list[Group], list[U
 def selected(query: str, archive_path: Path) -> list[Group]:
     """The runs of the archive that a statement gives, by its columns `run` or `trace_id`, in its order.
 
-    Traces of one run are its ranks. Traces without a run, or without a column `run`, are a run each. Raises `Error`
-    where there is no such column, no row, or no such run or trace.
+    Traces of one run are its ranks. Traces without a run, or without a column `run`, are a run each; a run without a
+    trace is all of its traces. Raises `Error` where there is no such column, no row, a row with neither, or no such run
+    or trace.
     """
     archive = Archive(archive_path).existing()
     rows = archive.sql(query)
@@ -61,9 +62,12 @@ def _keys(rows: "pl.DataFrame", there: Sequence[str]) -> dict[str, set[str] | No
     keys: dict[str, set[str] | None] = {}
     for row in rows.select(there).unique(maintain_order=True).iter_rows(named=True):
         run, trace = row.get("run"), row.get("trace_id")
-        if "trace_id" not in there and run is not None:
+        if run is None and trace is None:
+            what = "the statement gives a row without a run" + (" and a trace" if "trace_id" in there else "")
+            raise Error(what, "select trace_id, too, which each trace has, or add: where run is not null")
+        if trace is None:
             keys[str(run)] = None
-        elif trace is not None:
+        else:
             of_run = keys.setdefault(str(trace if run is None else run), set())
             if of_run is not None:
                 of_run.add(str(trace))

@@ -8,16 +8,15 @@ from ..mining.recorded import put_decision
 from ..mining.series import Accept, Entry, Pin, Series, Track
 from ..mining.words import plural
 from ..store.archive import Archive
+from ..store.archive_words import archive_words
 from ..store.errors import Error
-from .options import archive_words
-from .watching import found_series
 
 __all__ = ["accept", "pin", "unpin"]
 
 
 def accept(
     archive: Archive,
-    series: str,
+    series: Series,
     *,
     reason: str,
     now_ns: int,
@@ -29,58 +28,57 @@ def accept(
     Of all metrics that show a change, or of those named; with `since` of all that there are. Raises `Error` where there
     is nothing to accept.
     """
-    one = found_series(archive, series)
-    tracks = _tracks(one, metrics)
+    tracks = _tracks(series, metrics)
     if since is None:
         begins = {track.metric.name: track.seen[0] for track in tracks if track.seen}
     else:
-        first = _run(one, since)
+        first = _run(series, since)
         begins = {track.metric.name: first for track in tracks}
     if not begins:
-        what = f"series {one.id} shows no change" + (" in these metrics" if metrics else "")
+        what = f"series {series.id} shows no change" + (" in these metrics" if metrics else "")
         raise Error(f"{archive.path}: {what}", "to begin its baseline anew all the same, name a run with --since")
     if not reason.strip():
         raise Error("a change is accepted for a reason", "say why with --reason: it is kept with the history")
-    put_decision(archive.history(), Accept(one.id, {name: run.unix_ns for name, run in begins.items()}, reason, now_ns))
+    put_decision(
+        archive.history(), Accept(series.id, {name: run.unix_ns for name, run in begins.items()}, reason, now_ns)
+    )
     said = ", ".join(
         f"{track.metric.name} since {begins[track.metric.name].run.name} ({_enough(track, begins)})"
         for track in tracks
         if track.metric.name in begins
     )
-    freed = [name for name in begins if one.is_pinned(name)]
+    freed = [name for name in begins if series.is_pinned(name)]
     return f"accepted: {said}" + (f"; no longer pinned: {', '.join(freed)}" if freed else "")
 
 
-def pin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
+def pin(archive: Archive, series: Series, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
     """Keeps the runs that set the limits now as the baseline; what was done, in words.
 
     Raises `Error` where too few runs do.
     """
-    one = found_series(archive, series)
     runs = {
         track.metric.name: tuple(entry.key for entry in track.baseline)
-        for track in _tracks(one, metrics)
+        for track in _tracks(series, metrics)
         if len(track.baseline) >= RULES.least
     }
     if not runs:
         raise Error(
-            f"{archive.path}: series {one.id} has no baseline of {RULES.least} runs to pin",
+            f"{archive.path}: series {series.id} has no baseline of {RULES.least} runs to pin",
             "make more runs of it first",
         )
-    put_decision(archive.history(), Pin(one.id, runs, reason, now_ns))
+    put_decision(archive.history(), Pin(series.id, runs, reason, now_ns))
     return "pinned: " + ", ".join(f"{name} to {plural(len(keys), 'run')}" for name, keys in runs.items())
 
 
-def unpin(archive: Archive, series: str, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
+def unpin(archive: Archive, series: Series, *, reason: str, now_ns: int, metrics: Collection[str] = ()) -> str:
     """Lets the baseline move with the runs again; what was done, in words. Raises `Error` where none is pinned."""
-    one = found_series(archive, series)
-    names = [track.metric.name for track in _tracks(one, metrics) if one.is_pinned(track.metric.name)]
+    names = [track.metric.name for track in _tracks(series, metrics) if series.is_pinned(track.metric.name)]
     if not names:
         raise Error(
-            f"{archive.path}: no baseline of series {one.id} is pinned",
+            f"{archive.path}: no baseline of series {series.id} is pinned",
             f"see what is: tracelode watch list{archive_words(archive.path)}",
         )
-    put_decision(archive.history(), Pin(one.id, dict.fromkeys(names, ()), reason, now_ns))
+    put_decision(archive.history(), Pin(series.id, dict.fromkeys(names, ()), reason, now_ns))
     return f"unpinned: {', '.join(names)}"
 
 

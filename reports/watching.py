@@ -11,14 +11,15 @@ from ..mining.recorded import decisions, entries, is_recorded, put_run, recorded
 from ..mining.series import Entry, Series, Track, all_series
 from ..mining.words import plural
 from ..store.archive import Archive
+from ..store.archive_words import archive_words
 from ..store.errors import Error
 from ..store.history import Damage
 from ..store.sources import Membership
 from .checks import UNREAD, verdict_line
-from .options import archive_words
 from .rank_group import Unread, run_group
 from .report import Check, Report, Section
 from .sections import watched_metric, watched_series
+from .text import utf8
 
 __all__ = ["GLOSSARY", "Recorded", "check", "found_series", "history_of", "known_series", "record", "record_run"]
 
@@ -72,10 +73,11 @@ def record_run(archive: Archive, name: str, members: Sequence[Membership], there
     if is_recorded(traces, recorded(archive.history()) if there is None else there):
         return False
     run = measure(name, run_group(name, members, archive).members, archive)
+    files = {utf8(one.source.path): one.source.modified_ns for one in members}
     if run.began_unix_ns is None:
-        entry = Entry("", run, min(one.source.modified_ns for one in members), "file")
+        entry = Entry("", run, min(files.values()), "file", files)
     else:
-        entry = Entry("", run, run.began_unix_ns, "trace")
+        entry = Entry("", run, run.began_unix_ns, "trace", files)
     put_run(archive.history(), entry)
     return True
 
@@ -96,9 +98,9 @@ def known_series(archive: Archive, *, damage: Damage | None = None) -> tuple[Ser
     return all_series(entries(history, damage=damage), decisions(history, damage=damage))
 
 
-def found_series(archive: Archive, prefix: str) -> Series:
-    """The series whose id begins with that; raises `Error` where none or several do."""
-    return _one_of(known_series(archive), prefix, archive)
+def found_series(archive: Archive, prefix: str, *, damage: Damage | None = None) -> Series:
+    """The series whose id begins with that; raises `Error` where none or several do. `damage` as in `known_series`."""
+    return _one_of(known_series(archive, damage=damage), prefix, archive)
 
 
 def _one_of(there: Sequence[Series], prefix: str, archive: Archive) -> Series:
@@ -117,23 +119,25 @@ def check(
     archive: Archive,
     *,
     series: str | None = None,
+    missing: Sequence[Unread] = (),
     unmeasured: Sequence[Unread] = (),
     damage: Damage | None = None,
 ) -> Report:
     """The report on the series of the archive, or on the one that begins with `series`, with a check for each metric.
 
-    Series that a later one replaced are told of and not checked, unless one is named. `unmeasured` are runs that could
-    not be measured: each is told of, and is a check that is no pass. So is each file of the history that is damaged,
-    and gets into `damage`; without it the first of them is raised.
+    Series that a later one replaced are told of and not checked, unless one is named. `missing` are inputs that are not
+    there, `unmeasured` runs that could not be measured: each is told of, and is a check that is no pass. So is each
+    file of the history that is damaged, and gets into `damage`; without it the first of them is raised.
     """
     there = known_series(archive, damage=damage)
     chosen = [one for one in there if not one.replaced_by] if series is None else [_one_of(there, series, archive)]
     tracks = [(one, track) for one in chosen for track in one.tracks]
-    unread = [*_unmeasured(unmeasured), *_damaged(damage or {}, archive)]
+    unread = [*_missing(missing), *_unmeasured(unmeasured), *_damaged(damage or {}, archive)]
     checks = (*_checks(chosen, archive), *unread)
     loud = [(one, track) for one, track in tracks if track.verdict in LOUD and track.judgement.limits is not None]
     loud.sort(key=lambda pair: LOUD.index(pair[1].verdict))
-    health = [f"not measured: {one.name}: {one.error.message}" for one in unmeasured]
+    health = [f"not read: {one.error.message}" for one in missing]
+    health += [f"not measured: {one.name}: {one.error.message}" for one in unmeasured]
     health += _not_judged(damage)
     health += _left_out(chosen)
     health += [] if series is not None else _replaced(there)
@@ -157,7 +161,7 @@ def check(
 
 def history_of(archive: Archive, series: str, *, damage: Damage | None = None) -> Report:
     """The report on the whole history of the series that begins with `series`; `damage` as in `check`."""
-    one = _one_of(known_series(archive, damage=damage), series, archive)
+    one = found_series(archive, series, damage=damage)
     checks = (*_checks([one], archive), *_damaged(damage or {}, archive))
     replaced = (
         [f"replaced by series {one.replaced_by}, so no check of the archive asks for it"] if one.replaced_by else []
@@ -191,17 +195,26 @@ def _checks(found: Sequence[Series], archive: Archive) -> list[Check]:
     return [watched_metric.nothing(found[0].id if found else "none", f"Inconclusive: nothing was checked, {why}.")]
 
 
+def _missing(inputs: Sequence[Unread]) -> Iterator[Check]:
+    for one in inputs:
+        yield _unread(one.name, "input", one.error.message, one.error)
+
+
 def _unmeasured(runs: Sequence[Unread]) -> Iterator[Check]:
     for one in runs:
-        why = f"Inconclusive: the run {one.name} was not measured: {one.error.message}. {_sentence(one.error.hint)}"
-        yield Check(one.name, "measurement", UNREAD["measurement"], "count", "inconclusive", why)
+        why = f"the run {one.name} was not measured: {one.error.message}"
+        yield _unread(one.name, "measurement", why, one.error)
 
 
 def _damaged(damage: Damage, archive: Archive) -> Iterator[Check]:
     for path, error in damage.items():
-        why = f"Inconclusive: {error.message}, so it was not judged. {_sentence(error.hint)}"
         name = str(path.relative_to(archive.path))
-        yield Check(name, "history_file", UNREAD["history_file"], "count", "inconclusive", why)
+        yield _unread(name, "history_file", f"{error.message}, so it was not judged", error)
+
+
+def _unread(name: str, what: str, why: str, error: Error) -> Check:
+    sentence = f"Inconclusive: {why}. {_sentence(error.hint)}"
+    return Check(name, what, UNREAD[what], "count", "inconclusive", sentence)
 
 
 def _not_judged(damage: Damage | None) -> list[str]:

@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .archive_words import archive_words
 from .errors import ArchiveError, Error
 from .history import History
 from .kinds import rules_mark
@@ -60,9 +61,8 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Damage:
-    """A file of the archive that is not what its manifest says."""
+    """A file that is not what its manifest says, by its path in the archive."""
 
-    trace_id: str
     file: str
     fault: str
 
@@ -78,9 +78,8 @@ class Archive:
     def existing(self) -> "Archive":
         """This archive, if the folder is one; else `Error`."""
         if not (self.path / "archive.toml").is_file():
-            raise Error(
-                f"{self.path}: no archive there", "give its folder with --archive, or make one: tracelode ingest"
-            )
+            hint = f"give its folder with --archive, or make one: tracelode ingest FILE{self._words}"
+            raise Error(f"{self.path}: no archive there", hint)
         return self
 
     def manifests(self) -> list[Manifest]:
@@ -98,10 +97,11 @@ class Archive:
         found = sorted(folder.glob(f"{prefix}*")) if prefix.isalnum() and folder.is_dir() else []
         if len(found) != 1:
             if not folder.is_dir():
-                raise Error(f"{self.path}: no archive there", "make one: tracelode ingest FILE")
+                raise Error(f"{self.path}: no archive there", f"make one: tracelode ingest FILE{self._words}")
             what = "no trace" if not found else f"{len(found)} traces"
-            some = f"there are: {', '.join(f.name[:16] for f in found[:5])}" if found else "list the ids: tracelode ls"
-            raise Error(f"{self.path}: {what} with an id that begins with {prefix}", some)
+            some = ", ".join(f.name[:16] for f in found[:5])
+            hint = f"there are: {some}" if found else f"list the ids: tracelode ls{self._words}"
+            raise Error(f"{self.path}: {what} with an id that begins with {prefix}", hint)
         return self._trace(self._manifest(found[0]))
 
     def find(self, source: Source) -> Trace | None:
@@ -255,19 +255,24 @@ class Archive:
     def fsck(self) -> Iterator[Damage]:
         """Compares every file with its manifest: what is missing or altered, of traces, mined tables, the history."""
         for entry in sorted([*self.path.glob("traces/*"), *self.path.glob("derived/*/*")]):
+            place = entry.relative_to(self.path)
             try:
                 files = json.loads((entry / "manifest.json").read_text())["files"]
             except (OSError, ValueError, KeyError) as error:
-                yield Damage(entry.name, "manifest.json", f"cannot be read: {error}")
+                yield Damage(f"{place}/manifest.json", f"cannot be read: {error}")
                 continue
             for file in files.values():
                 path = entry / str(file["file"])
                 if not path.is_file():
-                    yield Damage(entry.name, path.name, "is missing")
+                    yield Damage(f"{place}/{file['file']}", "is missing")
                 elif _sha256(path) != file["sha256"]:
-                    yield Damage(entry.name, path.name, "does not have the sha256 of its manifest")
+                    yield Damage(f"{place}/{file['file']}", "does not have the sha256 of its manifest")
         for path, fault in self.history().damaged():
-            yield Damage(path.parent.name, str(path.relative_to(self.path)), fault)
+            yield Damage(str(path.relative_to(self.path)), fault)
+
+    @property
+    def _words(self) -> str:
+        return archive_words(self.path)
 
     def _check_format(self) -> None:
         marker = self.path / "archive.toml"
@@ -332,7 +337,8 @@ class Archive:
                 raw["run"],
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ArchiveError(f"{path}: unreadable manifest: {error}", "check the archive: tracelode fsck") from error
+            hint = f"check the archive: tracelode fsck{self._words}"
+            raise ArchiveError(f"{path}: unreadable manifest: {error}", hint) from error
 
     def _trace(self, manifest: Manifest) -> Trace:
         rows = {name: int(file["rows"]) for name, file in manifest.files.items()}

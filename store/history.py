@@ -9,12 +9,12 @@ once, no lock, and the same content twice is one file.
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from .archive_words import archive_words
 from .errors import ArchiveError
 from .staging import put_whole, sync_folder
 
@@ -97,9 +97,7 @@ def key_of(*parts: Any) -> str:
 
 def _record(path: Path) -> Record:
     again = "a run is measured anew" if path.parents[1].name == "runs" else "the decision is to be made again"
-    hint = (
-        f"remove the file: {again}; then check the rest: tracelode fsck --archive {shlex.quote(str(path.parents[3]))}"
-    )
+    hint = f"remove the file: {again}; then check the rest: tracelode fsck{archive_words(path.parents[3])}"
     try:
         raw: dict[str, Any] = json.loads(path.read_bytes())
         content, digest = raw["content"], raw["sha256"]

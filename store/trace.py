@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .archive_words import words_of
 from .errors import ArchiveError, NotCollected
 from .stored import read, scan
 from .tables import TABLES
@@ -88,5 +89,6 @@ class Trace:
             there = ", ".join(n for n in TABLES if n in self.files)
             raise NotCollected(f"{self.source}: table {name} was not collected", f"there are: {there}")
         if not self.files[name].is_file():
-            raise ArchiveError(f"{self.files[name]}: the table's file is missing", "check the archive: tracelode fsck")
+            hint = f"check the archive: tracelode fsck{words_of(self.files[name])}"
+            raise ArchiveError(f"{self.files[name]}: the table's file is missing", hint)
         return self.files[name]

@@ -16,6 +16,7 @@ from ..files import TraceFile
 from ..kfd import STOPS, TRIGGERS, add_fault, add_move, add_stop, note_dropped
 from ..kfd_events import BEGINS, ENDS, HOST, UNDEFINED, Event, Pairs, event_of
 from ..nvprof_print import lines
+from ..rocprof_json import records
 from ..rocprof_rows import End, Rows, arguments, integer, label, text
 from ..sink import Sink
 
@@ -63,11 +64,8 @@ class _Stream:
         self._unread = 0
         size = integer(header.get("page_bytes"))
         self._page = size if size is not None and 0 < size <= MOST_PAGE_BYTES else PAGE_BYTES
-        gpus = header.get("gpus")
-        self._gpus: dict[int, Mapping[str, Any]] = {}
-        for one in gpus if isinstance(gpus, list) else []:  # pyright: ignore[reportUnknownVariableType] - JSON from outside
-            if isinstance(one, dict) and (number := integer(one.get("gpu_id"))) is not None:  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - JSON from outside
-                self._gpus[number] = one
+        gpus = records(header, "gpus")
+        self._gpus = {number: one for one in gpus if (number := integer(one.get("gpu_id"))) is not None}
         self._seen: set[tuple[int, int]] = set()
 
     def take(self, line: str, *, ended: bool) -> None:

@@ -17,6 +17,10 @@ from ..sqlite import MAGIC, open_database, schema
 
 VERSION = 1
 
+KINDS = ("RUNTIME", "DRIVER", "KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION", "GRAPH_TRACE")
+NAMES = ("StringIds", "NVTX_EVENTS", *(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in KINDS))
+"""Tables of work, calls and ranges, which SQLite gives in whatever case the file has their names."""
+
 DAMAGED_HEAD = re.compile(
     rb'CREATE TABLE "?(TARGET_INFO_|META_DATA_|EXPORT_META_DATA|CUPTI_ACTIVITY_KIND_|NVTX_EVENTS)', re.IGNORECASE
 )
@@ -39,5 +43,5 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
     if not file.packing:
         file.digest()
-    with open_database(file) as database:
+    with open_database(file, NAMES) as database:
         return read_export(database, sink, "nsys")

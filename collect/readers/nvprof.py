@@ -11,7 +11,7 @@ from ...store.trace import Facts
 from ..cupti_work import read_calls, read_work
 from ..files import TraceFile
 from ..nsys_columns import as_json
-from ..nvprof_database import PREFIX, STRINGS, Activities
+from ..nvprof_database import NEEDED, PREFIX, STRINGS, Activities
 from ..nvprof_identity import facts, name_main, write_identities
 from ..nvprof_spans import read_spans
 from ..sink import Sink
@@ -46,7 +46,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
     if not file.packing:
         file.digest()
-    with open_database(file) as database:
+    with open_database(file, NEEDED) as database:
         activities = Activities(database, sink)
         read_calls(activities)
         name_main(activities)

@@ -5,16 +5,15 @@ device has the number of its node. Kernels that ran one at a time to have their 
 The descriptions of code objects and kernel symbols are read for names; the labels tell how many there were.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
 from ..kfd_records import Driver, is_of_driver
+from ..rocprof_json import document, elements, members, records
 from ..rocprof_memory import Blocks
 from ..rocprof_rows import End, Rows, arguments, copy_kind, handle, integer, label, text
 from ..sink import Sink
@@ -45,24 +44,14 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` where the JSON is not whole."""
-    raw = b"".join(file.blocks())
-    content = raw.decode(errors="replace")
-    if "\N{REPLACEMENT CHARACTER}" in content and b"\xef\xbf\xbd" not in raw:
-        sink.note("invalid-utf8", "bytes that are not UTF-8: each read as the replacement character")
-    try:
-        value = json.loads(content, strict=False, parse_float=Decimal, parse_constant=str)
-    except (ValueError, RecursionError) as error:
-        place = f" at character {error.pos} of {len(content)}" if isinstance(error, json.JSONDecodeError) else ""
-        raise UnreadableFile(
-            f"{file.path}: JSON that is cut off or damaged{place}", "copy the file again, or record it again"
-        ) from error
+    value = document(file, sink)
     rows = Rows(sink)
-    tools = [tool for tool in _list(value, TOOL) if isinstance(tool, dict)]
+    tools = [tool for tool in elements(value, TOOL) if isinstance(tool, dict)]
     labels: dict[str, str] = {}
     for tool in tools:
         labels |= _Tool(rows, tool).read()
     rows.close()
-    hosts = [text(_dict(_dict(tool, "metadata"), "node").get("hostname")) for tool in tools]
+    hosts = [text(members(members(tool, "metadata"), "node").get("hostname")) for tool in tools]
     return Facts(
         format="rocprofv3-json",
         producer="rocprofv3",
@@ -78,22 +67,22 @@ class _Tool:
     def __init__(self, rows: Rows, tool: Record) -> None:
         self._rows, self._tool = rows, tool
         self._blocks = Blocks(rows)
-        pid = integer(_dict(tool, "metadata").get("pid"))
+        pid = integer(members(tool, "metadata").get("pid"))
         if pid is None or not 0 <= pid < MOST:
             rows.sink.note("no-process", "recordings of no stated process: counted as process 0")
         self._process = pid if pid is not None and 0 <= pid < MOST else 0
-        self._agents = {one: a for a in _records(tool, "agents") if (one := handle(a.get("id"))) is not None}
-        symbols = _records(tool, "kernel_symbols")
+        self._agents = {one: a for a in records(tool, "agents") if (one := handle(a.get("id"))) is not None}
+        symbols = records(tool, "kernel_symbols")
         self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
-        strings = _dict(tool, "strings")
-        self._kinds = _records(strings, "buffer_records")
-        self._messages = {integer(m.get("key")): m.get("value") for m in _records(strings, "marker_api")}
-        self._counters = {handle(c.get("id")): text(c.get("name")) for c in _records(tool, "counters")}
+        strings = members(tool, "strings")
+        self._kinds = records(strings, "buffer_records")
+        self._messages = {integer(m.get("key")): m.get("value") for m in records(strings, "marker_api")}
+        self._counters = {handle(c.get("id")): text(c.get("name")) for c in records(tool, "counters")}
         self._driver = Driver(rows, self._process, self._processor)
 
     def read(self) -> dict[str, str]:
         """Writes all records of the process; what it says of itself, as labels."""
-        buffered, called = _dict(self._tool, "buffer_records"), _dict(self._tool, "callback_records")
+        buffered, called = members(self._tool, "buffer_records"), members(self._tool, "callback_records")
         readers = {
             "kernel_dispatch": self._kernel,
             "memory_copy": self._copy,
@@ -102,7 +91,7 @@ class _Tool:
             **dict.fromkeys(SPANS, self._span),
         }
         for section in buffered:
-            for record in _list(buffered, section):
+            for record in elements(buffered, section):
                 if isinstance(record, dict) and section in readers:
                     readers[section](section, record)
                 elif isinstance(record, dict) and section.startswith("kfd"):
@@ -110,7 +99,7 @@ class _Tool:
                 else:
                     self._unknown(section, record)
         for section in called:
-            for record in _list(called, section):
+            for record in elements(called, section):
                 if isinstance(record, dict) and section == "counter_collection":
                     self._counted(record)
                 else:
@@ -125,7 +114,7 @@ class _Tool:
         self._rows.other(section, record, start)
 
     def _kernel(self, _: str, record: Record) -> None:
-        dispatch = _dict(record, "dispatch_info")
+        dispatch = members(record, "dispatch_info")
         self._rows.add("kernel", record, **self._placed(record, dispatch), **self._work(dispatch, record))
 
     def _placed(self, record: Record, dispatch: Record) -> dict[str, Any]:
@@ -143,7 +132,7 @@ class _Tool:
         said = {n: v for n, v in dispatch.items() if n not in used}
         said |= {n: handle(v) for n, v in record.items() if n == "stream_id"}
         said |= {n: symbol.get(n) for n in ("accum_vgpr_count", "sgpr_count")}
-        said |= {"thread_id": record.get("thread_id"), "external": _dict(record, "correlation_id").get("external")}
+        said |= {"thread_id": record.get("thread_id"), "external": members(record, "correlation_id").get("external")}
         said |= {n: v for n, v in record.items() if n not in SHARED | {"dispatch_info", "stream_id"}}
         return {
             "name": name,
@@ -236,8 +225,8 @@ class _Tool:
 
     def _counted(self, record: Record) -> None:
         """A kernel whose counters were read, and their values: one for each instance of the counting hardware."""
-        data = _dict(record, "dispatch_data")
-        dispatch = _dict(data, "dispatch_info")
+        data = members(record, "dispatch_data")
+        dispatch = members(data, "dispatch_info")
         placed = self._placed(data, dispatch)
         work = self._work(dispatch, data)
         shape = {n: work[n] for n in work if n.startswith(("grid", "block")) or n in ("registers", "shared_bytes")}
@@ -245,7 +234,7 @@ class _Tool:
         said = {**rest, **shape, "correlation": work["correlation"], "dispatch_id": dispatch.get("dispatch_id")}
         args = arguments(said)
         self._rows.add("range", record, **placed, name=work["name"], kind="counted_kernel", args=args)
-        for sample in _records(record, "records"):
+        for sample in records(record, "records"):
             value = sample.get("value")
             counter = handle(sample.get("counter_id"))
             self._rows.add(
@@ -299,7 +288,7 @@ class _Tool:
         return text(self._named(record).get("kind"))
 
     def _operation(self, record: Record) -> str | None:
-        names, number = _list(self._named(record), "operations"), integer(record.get("operation"))
+        names, number = elements(self._named(record), "operations"), integer(record.get("operation"))
         name = text(names[number]) if number is not None and 0 <= number < len(names) else None
         if name is None:
             self._rows.sink.note("unnamed-operation", "records of which the file does not say what was done")
@@ -310,51 +299,37 @@ class _Tool:
         return self._kinds[number] if number is not None and 0 <= number < len(self._kinds) else {}
 
     def _describe(self) -> dict[str, str]:
-        metadata = _dict(self._tool, "metadata")
-        command = _list(metadata, "command")
+        metadata = members(self._tool, "metadata")
+        command = elements(metadata, "command")
         self._rows.processes[self._process] = {
             "name": text(command[0]) if command else None,
-            "host": text(_dict(metadata, "node").get("hostname")),
+            "host": text(members(metadata, "node").get("hostname")),
         }
         for agent in self._agents.values():
             number = integer(agent.get("node_id"))
             if agent.get("type") == GPU and number is not None and 0 <= number < 2**31:
                 self._rows.describe("device", process=self._process, device=number, **_card(agent))
         labels = {label(n): label(v) for n, v in metadata.items() if n not in PRIVATE}
-        counts = {n: len(_list(self._tool, n)) for n in ("code_objects", "kernel_symbols", "host_functions")}
+        counts = {n: len(elements(self._tool, n)) for n in ("code_objects", "kernel_symbols", "host_functions")}
         return labels | {n: str(count) for n, count in counts.items() if count}
 
 
-def _dict(value: Any, name: str) -> dict[str, Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _list(value: Any, name: str) -> list[Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
-
-
-def _records(value: Any, name: str) -> list[dict[str, Any]]:
-    return [record if isinstance(record, dict) else {} for record in _list(value, name)]
-
-
 def _correlation(record: Record) -> int | None:
-    return integer(_dict(record, "correlation_id").get("internal"))
+    return integer(members(record, "correlation_id").get("internal"))
 
 
 def _shape(dispatch: Record) -> dict[str, int | None]:
     """Blocks of the grid and threads of a block; rocprofv3 gives the grid in threads."""
     shape: dict[str, int | None] = {}
     for axis in "xyz":
-        threads, block = (integer(_dict(dispatch, name).get(axis)) for name in ("grid_size", "workgroup_size"))
+        threads, block = (integer(members(dispatch, name).get(axis)) for name in ("grid_size", "workgroup_size"))
         shape[f"block_{axis}"] = block
         shape[f"grid_{axis}"] = None if threads is None or not block else -(-threads // block)
     return shape
 
 
 def _card(agent: Record) -> dict[str, Any]:
-    banks = [integer(bank.get("size_in_bytes")) or 0 for bank in _records(agent, "mem_banks")]
+    banks = [integer(bank.get("size_in_bytes")) or 0 for bank in records(agent, "mem_banks")]
     clock = integer(agent.get("max_engine_clk_fcompute"))
     used = {
         "size",

@@ -46,7 +46,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
     if not file.packing:
         file.digest()
-    with open_database(file) as database:
+    with open_database(file, NEEDED) as database:
         present = database.tables.keys() | database.views
         names = {name: name for name in present if name.startswith(("rocpd_", "ext_"))}
         recording = Recording(database, sink, names, NEEDED)

@@ -6,12 +6,11 @@ There are no events in it: each sum is a row of `total`. The same run's rocpd da
 import json
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
-from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..rocprof_json import document, members, records
 from ..rocprof_rows import Rows, integer, text
 from ..sink import Sink
 
@@ -37,22 +36,14 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every sum to the sink and returns the facts; `UnreadableFile` where the JSON is not whole."""
-    content = b"".join(file.blocks()).decode(errors="replace")
-    if "\N{REPLACEMENT CHARACTER}" in content:
-        sink.note("invalid-utf8", "bytes that are not UTF-8: each read as the replacement character")
-    try:
-        value = json.loads(content, strict=False, parse_float=Decimal, parse_constant=str)
-    except (ValueError, RecursionError) as error:
-        place = f" at character {error.pos} of {len(content)}" if isinstance(error, json.JSONDecodeError) else ""
-        raise UnreadableFile(f"{file.path}: JSON that is cut off or damaged{place}", "copy the file again") from error
+    value = document(file, sink)
     sums = _Sums(Rows(sink))
-    summary = _members(value, "summary")
+    summary = members(value, "summary")
     sums.add(summary, FAULTS, FAULTS, count=summary.get("total_page_faults"))
-    for name, count in _members(summary, "migration_triggers").items():
+    for name, count in members(summary, "migration_triggers").items():
         sums.add({name: count}, name, TRIGGERS, count=count)
-    devices = value.get("devices") if isinstance(value, dict) else None
-    for device in devices if isinstance(devices, list) else []:  # pyright: ignore[reportUnknownVariableType] - JSON from outside
-        sums.device(device if isinstance(device, dict) else {})  # pyright: ignore[reportUnknownArgumentType] - JSON from outside
+    for device in records(value, "devices"):
+        sums.device(device)
     return sums.finish(summary.get("xnack_enabled"))
 
 
@@ -70,9 +61,9 @@ class _Sums:
             self._rows.describe(
                 "device", process=PROCESS, device=number, name=text(said.get("device_name")), vendor="amd"
             )
-        moves = _members(said, "migrations")
+        moves = members(said, "migrations")
         for way in moves:
-            sums = _members(moves, way)
+            sums = members(moves, way)
             told = {name: _plain(value) for name, value in sums.items() if name not in ("count", "total_time_ns")}
             named = {"device": number, "time_ns": integer(sums.get("total_time_ns")), "args": json.dumps(told)}
             self.add(sums, WAYS.get(way, way), MOVES, count=sums.get("count"), **named)
@@ -94,11 +85,6 @@ class _Sums:
         self._rows.close()
         labels = {"xnack": str(xnack).lower()} if isinstance(xnack, bool) else {}
         return Facts(format="unified_memory", producer="rocprofiler-systems", labels=labels)
-
-
-def _members(value: Any, name: str) -> dict[str, Any]:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _plain(value: Any) -> Any:

@@ -74,9 +74,7 @@ def find(trace: Trace) -> Finding:
     counts accesses (windows of a million), launches, or time.
     """
     if not trace.has("hotness"):
-        raise NotCollected(
-            "accesses to blocks of memory", accesses_hint(trace, ": AccelProf's hot_analysis or time_hotness_cpu")
-        )
+        raise NotCollected("accesses to blocks of memory", accesses_hint(trace))
     rows = trace.sql(SQL)
     clock = "accesses" if "accesses" in rows["clock"].to_list() else str(rows["clock"][0])
     part = rows.filter(rows["clock"] == clock)

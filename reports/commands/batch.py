@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..failures import tell
 from ..options import write_output
 from ..text import clean, utf8
 
@@ -69,8 +70,7 @@ def command(
         if not mine:
             raise SystemExit(WAITING)
         batch = do_batch(pipeline, jobs=jobs, dask=dask, shard=shard)
-    for error in batch.errors:
-        click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
+    tell(batch.errors)
     for warning in batch.warnings:
         click.echo(f"warning: {clean(warning)}", err=True)
     code = _code(batch)

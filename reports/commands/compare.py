@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..failures import ABOVE, as_one, tell
 from ..options import patience, report_options
-from ..text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,8 +148,7 @@ def _side(names_: "Sequence[str]", query: str | None, archive_path: Path) -> "tu
 
     groups, gone = named(names_, archive_path) if query is None else (selected(query, archive_path), [])
     told = [*(gone if groups else gone[1:]), *(one for group in groups for one in group.unread)]
-    for one in told:
-        click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
+    tell(one.error for one in told)
     if not groups:
         raise gone[0].error
     return groups, gone
@@ -161,6 +160,5 @@ def _unread(unread: "Sequence[Unread]") -> "Error | None":
 
     if not unread:
         return None
-    worst = max((one.error for one in unread), key=lambda error: error.exit_code)
     said = f"{plural(len(unread), 'file')} {'was' if len(unread) == 1 else 'were'} not read"
-    return type(worst)(said, "the errors above say why; their runs do not count")
+    return as_one([one.error for one in unread], said, f"{ABOVE}; their runs do not count")

@@ -10,8 +10,8 @@ import click
 def command() -> None:
     """Checks the installation: libraries, where caches go, and every mining engine against an independent one.
 
-    Then it says what this machine can record. What it cannot is no fault: the line begins with -- and ends with the way
-    to get what is missing.
+    Then it says what this machine can record, and whether it can replay plans. What it cannot is no fault: the line
+    begins with -- and ends with the way to get what is missing.
     """
     from ...store.errors import Error
 
@@ -31,11 +31,17 @@ def command() -> None:
         except Exception as error:  # noqa: BLE001 - a doctor reports whatever is wrong, and goes on
             click.echo(f"FAIL  {name:<14}{type(error).__name__}: {error}")
             failed.append(name)
-    for name, look in {"driver": _driver, "collector": _collector, "CUPTI": _cupti}.items():
+    offers: dict[str, Callable[[], str]] = {
+        "record: driver": _driver,
+        "record: collector": _collector,
+        "record: CUPTI": _cupti,
+        "replay: replayer": _replayer,
+    }
+    for name, look in offers.items():
         try:
-            click.echo(f"ok    {'record: ' + name:<18}{look()}")
+            click.echo(f"ok    {name:<18}{look()}")
         except Error as error:
-            click.echo(f"--    {'record: ' + name:<18}{error.message} ({error.hint})")
+            click.echo(f"--    {name:<18}{error.message} ({error.hint})")
     if failed:
         raise Error(f"{', '.join(failed)} failed", "install again: pip install --force-reinstall tracelode")
 
@@ -140,3 +146,10 @@ def _cupti() -> str:
     if found is None:
         raise Error("not found", "pip install 'tracelode[collector]', unless the loader finds one (ldconfig)")
     return str(found)
+
+
+def _replayer() -> str:
+    from ...collect import replay
+    from ..options import cache_folder
+
+    return str(replay.library(cache_folder()))

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ..options import archive_option
+from ..text import clean
 
 
 @click.command()
@@ -18,7 +19,7 @@ def command(archive_path: Path) -> None:
     archive = Archive(archive_path).existing()
     damaged = list(archive.fsck())
     for damage in damaged:
-        click.echo(f"{damage.trace_id[:12]}/{damage.file}: {damage.fault}")
+        click.echo(clean(f"{damage.file}: {damage.fault}"))
     if damaged:
         raise ArchiveError(
             f"{archive_path}: {plural(len(damaged), 'damaged file')}",

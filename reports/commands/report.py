@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...store.parts import names
+from ..failures import as_one, tell
 from ..options import archive_option, patience, write_output
 from ..report_files import VERDICT, format_of, is_folder, report_on, texts_of, write_files, write_tables, write_texts
 from ..text import clean
@@ -80,8 +81,7 @@ def command(
     if topic != "uvm" and (after, plan) != (None, None):
         raise click.UsageError(f"--after and --plan are for the report uvm, not for {topic}")
     group = open_group(traces, archive_path)
-    for one in group.unread:
-        click.echo(f"error: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
+    tell(one.error for one in group.unread)
     with patience("mining"):
         if figures is not None or after is not None or is_folder(output, name):
             report = report_on(topic, group)
@@ -154,6 +154,5 @@ def _draw(report: "Report", folder: Path, form: str) -> None:
 def _judge(group: "Group") -> None:
     """Raises what there is to raise for files that were not read, when all the others are done."""
     if group.unread:
-        worst = max((one.error for one in group.unread), key=lambda error: error.exit_code)
         there = len(group.unread) + len(group.members)
-        raise type(worst)(f"{len(group.unread)} of {there} not read", "the errors above say why")
+        raise as_one([one.error for one in group.unread], f"{len(group.unread)} of {there} not read")

@@ -3,11 +3,13 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..failures import as_one, tell
 from ..options import (
     archive_option,
     format_option,
@@ -20,11 +22,12 @@ from ..options import (
 from ..text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
+    from ...mining.series import Series
     from ...store.archive import Archive
+    from ...store.errors import Error
     from ...store.history import Damage
-    from ..rank_group import Unread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,13 +72,12 @@ def check(series: str | None, format: str | None, archive_path: Path, output: Pa
 
     archive = _archive(archive_path)
     with patience("measuring runs"):
-        recorded = record(archive)
-    for one in recorded.failed:
-        click.echo(f"error: {clean(one.name)}: {clean(one.error.message)}\nhint: {clean(one.error.hint)}", err=True)
-    damage: Damage = {}
-    report = judged(archive, series=series, unmeasured=recorded.failed, damage=damage)
-    write_report(report, format, output)
-    _raise(recorded.failed, damage)
+        failed = record(archive).failed
+    errors = [type(one.error)(f"{one.name}: {one.error.message}", one.error.hint) for one in failed]
+    tell(errors)
+    with _damage_told(errors) as damage:
+        report = judged(archive, series=series, unmeasured=failed, damage=damage)
+        write_report(report, format, output)
     sys.exit(exit_code(report.checks))
 
 
@@ -91,9 +93,8 @@ def report(series: str, format: str | None, archive_path: Path, output: Path | N
     from ..report_files import write_report
     from ..watching import history_of
 
-    damage: Damage = {}
-    write_report(history_of(_archive(archive_path), series, damage=damage), format, output)
-    _raise((), damage)
+    with _damage_told() as damage:
+        write_report(history_of(_archive(archive_path), series, damage=damage), format, output)
 
 
 @command.command("list")
@@ -106,13 +107,20 @@ def list_(archive_path: Path, format: str, output: Path | None) -> None:
     Of each metric of a series: its runs, the smallest change that is found in four of five cases, the last verdict.
     `replaced` is a series that a later one of the same model took over from, as where the driver was changed.
     """
+    from ..watching import known_series
+
+    with _damage_told() as damage:
+        found = known_series(_archive(archive_path), damage=damage)
+        write_output(_listed(found, format, width_of(output)), output)
+
+
+def _listed(found: "Sequence[Series]", format: str, width: int) -> bytes:
+    """A row for each metric of the series."""
     import polars as pl
 
     from ..rows import render
     from ..sections.watched_series import rows_of
-    from ..watching import known_series
 
-    found = known_series(_archive(archive_path))
     rows = [row | {"runs_on": _runs_on(one.fingerprint)} for one in found for row in rows_of(one)]
     schema = {"series": pl.String, "metric": pl.String, "verdict": pl.String, "runs": pl.Int64}
     schema |= {"since_decision": pl.Int64, "pinned": pl.Boolean, "median": pl.Float64, "unit": pl.String}
@@ -121,7 +129,7 @@ def list_(archive_path: Path, format: str, output: Path | None) -> None:
     if format == "table":
         share = pl.format("{} %", (pl.col("detectable") * 100).round(1)).alias("smallest_change")
         frame = frame.select("series", "metric", "verdict", "pinned", "runs", share, "last_run", "last_day", "runs_on")
-    write_output(render(frame, format, width=width_of(output)), output)
+    return render(frame, format, width=width)
 
 
 @command.command()
@@ -138,9 +146,7 @@ def accept(series: str, reason: str, metrics: tuple[str, ...], since: str | None
     """
     from ..watch_decisions import accept as accepted
 
-    archive = _archive(archive_path)
-    said = accepted(archive, series, reason=reason, now_ns=time.time_ns(), metrics=metrics, since=since)
-    click.echo(clean(said), err=True)  # it names a run
+    _decide(accepted, series, archive_path, reason=reason, metrics=metrics, since=since)
 
 
 @command.group()
@@ -160,7 +166,7 @@ def pin(series: str, reason: str, metrics: tuple[str, ...], archive_path: Path) 
     """
     from ..watch_decisions import pin as pinned
 
-    click.echo(pinned(_archive(archive_path), series, reason=reason, now_ns=time.time_ns(), metrics=metrics), err=True)
+    _decide(pinned, series, archive_path, reason=reason, metrics=metrics)
 
 
 @baseline.command()
@@ -175,9 +181,17 @@ def unpin(series: str, reason: str, metrics: tuple[str, ...], archive_path: Path
     """
     from ..watch_decisions import unpin as unpinned
 
-    click.echo(
-        unpinned(_archive(archive_path), series, reason=reason, now_ns=time.time_ns(), metrics=metrics), err=True
-    )
+    _decide(unpinned, series, archive_path, reason=reason, metrics=metrics)
+
+
+def _decide(decide: Callable[..., str], series: str, archive_path: Path, **how: Any) -> None:
+    """Makes a decision about the series whose id begins with that, now, and says what was done."""
+    from ..watching import found_series
+
+    archive = _archive(archive_path)
+    with _damage_told() as damage:
+        said = decide(archive, found_series(archive, series, damage=damage), now_ns=time.time_ns(), **how)
+        click.echo(clean(said), err=True)  # it names a run
 
 
 def _archive(path: Path) -> "Archive":
@@ -186,18 +200,23 @@ def _archive(path: Path) -> "Archive":
     return Archive(path).existing()
 
 
-def _raise(failed: "Sequence[Unread]", damage: "Damage") -> None:
-    """Raises what there is to raise for what could not be measured or read, when all the others are done."""
+@contextmanager
+def _damage_told(unmeasured: "Sequence[Error]" = ()) -> "Generator[Damage]":
+    """Gives where damaged files of the history go, which are told of in the end, whatever is raised.
+
+    Else it raises what there is to raise for these, and for runs that could not be measured.
+    """
     from ...mining.words import plural
 
-    for error in damage.values():
-        click.echo(f"error: {clean(error.message)}\nhint: {clean(error.hint)}", err=True)
-    errors = [*(one.error for one in failed), *damage.values()]
-    if errors:
-        worst = max(errors, key=lambda error: error.exit_code)
-        what = [f"{plural(len(failed), 'run')} could not be measured"] if failed else []
+    damage: Damage = {}
+    try:
+        yield damage
+    finally:
+        tell(damage.values())
+    if unmeasured or damage:
+        what = [f"{plural(len(unmeasured), 'run')} could not be measured"] if unmeasured else []
         what += [f"{plural(len(damage), 'file')} of the history could not be read"] if damage else []
-        raise type(worst)(" and ".join(what), "the errors above say why")
+        raise as_one([*unmeasured, *damage.values()], " and ".join(what))
 
 
 def _runs_on(fingerprint: "Mapping[str, str]") -> str:

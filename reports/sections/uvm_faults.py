@@ -6,7 +6,7 @@ from typing import Any
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.matrix import matrix
-from ..known import known_table
+from ..known import known_section, known_table
 from ..report import Block, Chart, Column, Section
 from ..shown import Ask, section_of
 from ..units import scale, show
@@ -29,10 +29,7 @@ def faults(trace: Trace, ask: Ask) -> Section:
         Column("longest_ns", "Longest", "ns"),
         Column("ranges", "Ranges", "count"),
     )
-    caption = "Faults by processor and access"
-    return section_of(
-        "uvm_faults", "Page faults", ask, "uvm_faults", lambda found: (known_table(caption, columns, found),)
-    )
+    return known_section("uvm_faults", "Page faults", ask, "Faults by processor and access", columns)
 
 
 def places(trace: Trace, ask: Ask) -> Section:

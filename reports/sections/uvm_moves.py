@@ -5,7 +5,7 @@ from dataclasses import replace
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.migrations import moved_bytes
-from ..known import known_table
+from ..known import known_section, known_table
 from ..report import Block, Chart, Column, Section, Text
 from ..shown import Ask, pictures, section_of
 
@@ -92,19 +92,11 @@ def _iterations(found: Finding) -> tuple[Block, ...]:
 def round_trips(trace: Trace, ask: Ask) -> Section:
     """The section on pages that go back and forth."""
     caption = "Blocks of 2 MiB whose pages come back, the most bytes first"
-    return section_of(
-        "uvm_round_trips",
-        "Back and forth",
-        ask,
-        "uvm_round_trips",
-        lambda found: (known_table(caption, TRIPS, found),),
-    )
+    return known_section("uvm_round_trips", "Back and forth", ask, caption, TRIPS)
 
 
 def contention(trace: Trace, ask: Ask) -> Section:
     """The section on thrashing, throttling and remote maps."""
     caption = "Thrashing, throttling and remote maps by range"
     heading = "Thrashing, throttling, remote maps"
-    return section_of(
-        "uvm_contention", heading, ask, "uvm_contention", lambda found: (known_table(caption, ACTS, found),)
-    )
+    return known_section("uvm_contention", heading, ask, caption, ACTS)

@@ -1,9 +1,9 @@
 """Sums of page faults and moves, of recordings that hold nothing else of managed memory."""
 
 from ...store.trace import Trace
-from ..known import known_table
+from ..known import known_section
 from ..report import Column, Section
-from ..shown import Ask, section_of
+from ..shown import Ask
 
 __all__ = ["section"]
 
@@ -20,5 +20,4 @@ COLUMNS = (
 
 def section(trace: Trace, ask: Ask) -> Section:
     """The section."""
-    caption = "Sums over the run"
-    return section_of("uvm_totals", "Sums", ask, "uvm_totals", lambda found: (known_table(caption, COLUMNS, found),))
+    return known_section("uvm_totals", "Sums", ask, "Sums over the run", COLUMNS)

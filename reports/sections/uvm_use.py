@@ -5,7 +5,7 @@ from dataclasses import replace
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.matrix import matrix
-from ..known import known_table
+from ..known import known_section
 from ..report import Block, Chart, Column, Section
 from ..shown import Ask, section_of, table
 from ..units import show
@@ -39,7 +39,7 @@ HOT = (
 def use(trace: Trace, ask: Ask) -> Section:
     """The section on classes of use."""
     caption = "Use of each object and tensor, the most accesses first"
-    return section_of("uvm_use", "How memory is used", ask, "uvm_use", lambda f: (known_table(caption, USE, f),))
+    return known_section("uvm_use", "How memory is used", ask, caption, USE)
 
 
 def hot(trace: Trace, ask: Ask) -> Section:

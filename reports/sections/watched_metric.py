@@ -34,7 +34,7 @@ def date(entry: Entry) -> str:
 def check(series: Series, track: Track, where: str) -> Check:
     """The metric as a check: of the runs that show a change, else of the last.
 
-    `where` is what a suggested command says of the archive (`options.archive_words`).
+    `where` is what a suggested command says of the archive (`store.archive_words`).
     """
     metric, limits = track.metric, track.judgement.limits
     low, high = _range(track, track.judgement)

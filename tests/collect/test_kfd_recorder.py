@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.reading import read
-from tracelode.collect.kfd_recorder import Remainders, events_mask, gpus_of, header, pump
+from tracelode.collect.kfd_recorder import Remainders, events_mask, gpus_of, header, main, pump
 from tracelode.collect.readers import kfd_smi
 
 PROPERTIES = (
@@ -94,10 +94,19 @@ def test_what_streams_give_until_the_end_is_written_line_by_line_and_read_back(t
     assert json.loads(out.getvalue().split(b"\n")[0][2:])["page_bytes"] == os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif(Path("/sys/class/kfd").exists(), reason="there is an AMD GPU")
 def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tracelode.collect.kfd_recorder", str(tmp_path / "out.kfd")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: no AMD GPU: /sys/class/kfd/kfd/topology/nodes lists none\nhint: ")
-    assert not (tmp_path / "out.kfd").exists()
+    processor = tmp_path / "nodes" / "0"
+    processor.mkdir(parents=True)
+    (processor / "gpu_id").write_text("0\n")
+    out = tmp_path / "out.kfd"
+    for nodes in (tmp_path / "nodes", tmp_path / "nothing"):
+        with pytest.raises(SystemExit) as ended:
+            main([str(out)], nodes=nodes)
+        assert ended.value.code == f"error: no AMD GPU: {nodes} lists none\nhint: is the module amdgpu loaded?"
+    assert not out.exists()
+
+
+def test_it_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "tracelode.collect.kfd_recorder", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("usage: python -m tracelode.collect.kfd_recorder ")

@@ -75,6 +75,32 @@ def test_the_schema_gives_real_tables_with_what_their_columns_are_declared_as(ma
         assert database.views == {"v"}
 
 
+@pytest.mark.parametrize("large", [0, 1 << 24])
+def test_a_table_goes_by_the_name_that_is_asked_for_whatever_the_case_of_its_own(
+    make: Callable[..., TraceFile], monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr(sqlite, "LARGE_FILE", large)
+    statements = (
+        "create table KIND_kERNEL (a integer)",
+        "insert into kind_kernel values (7)",
+        "create table Other (b)",
+    )
+    file = make(*statements, "create view STRINGS as select 1", 'create table "KIND_\u212aERNEL" (c)')
+    with open_database(file, ("KIND_KERNEL", "Strings", "OTHER", "absent")) as database:
+        # The sign for kelvin is a letter of its own to SQLite, which folds those of ASCII alone.
+        assert {name: list(columns) for name, columns in database.tables.items()} == {
+            "KIND_KERNEL": ["a"],
+            "OTHER": ["b"],
+            "KIND_\u212aERNEL": ["c"],
+        }
+        assert database.views == {"Strings"}
+        assert (database.damage("KIND_KERNEL"), database.count("KIND_KERNEL")) == (None, 1)
+        assert database.rows("KIND_KERNEL", "a", (7,)) == [{"a": 7}]
+        assert [batch.to_pylist() for batch in database.batches("KIND_KERNEL", {"a": INT})] == [[{"a": 7}]]
+    with open_database(file) as database:
+        assert {"KIND_kERNEL", "Other"} < database.tables.keys()
+
+
 def test_a_virtual_table_is_not_a_table(make: Callable[..., TraceFile]) -> None:
     file = make("create virtual table v using fts3(words)", "create table t (a)")
     with open_database(file) as database:

@@ -51,7 +51,7 @@ def test_hints_name_the_tools_of_the_vendor(tmp_path: Path) -> None:
 
     def all_of(trace: Trace) -> list[str]:
         hints = [kind_hint(trace, kind) for kind in kinds]
-        return [*hints, faults_hint(trace), touches_hint(trace), accesses_hint(trace, ""), recorders(trace)]
+        return [*hints, faults_hint(trace), touches_hint(trace), accesses_hint(trace), recorders(trace)]
 
     assert not any("nsys" in hint or "Nsight" in hint or "tracelode record" in hint for hint in all_of(amd))
     assert not any("rocprof" in hint or "AMD" in hint for hint in all_of(other))

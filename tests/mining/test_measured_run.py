@@ -1,6 +1,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.made_runs import add, after, members, operations
 from tracelode.mining.fingerprint import ASPECTS
 from tracelode.mining.headline import HEADLINE
@@ -30,6 +32,15 @@ def test_it_began_with_its_first_work_where_unix_time_is_known(tmp_path: Path) -
 def test_a_run_with_lost_events_counts_in_no_series(tmp_path: Path) -> None:
     found = _measured(tmp_path, notes=("lost-events", "before-launch"))
     assert found.excluded == "events are missing: lost-events"
+
+
+@pytest.mark.parametrize("kind", ["sampled", "paused", "selected", "unclassified-work", "undescribed-work"])
+def test_a_run_that_was_recorded_in_part_counts_in_no_series(tmp_path: Path, kind: str) -> None:
+    assert _measured(tmp_path, notes=(kind,)).excluded == f"events are missing: {kind}"
+
+
+def test_a_run_of_which_some_times_are_wrong_counts(tmp_path: Path) -> None:
+    assert _measured(tmp_path, notes=("end-before-start", "repeated-launch")).excluded is None
 
 
 def test_a_run_with_few_iterations_counts_in_no_series_but_is_measured(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tracelode.store.history import History
 def test_a_run_comes_back_as_it_was_measured(tmp_path: Path) -> None:
     history = History(tmp_path)
     one = entry(1, {"iteration_p50_ns": 1.5, "kernels": 3}, kernels={"gemm\ud800": 7.25}, timed_by="file")
+    one = replace(one, files={"/runs/a\udcff.json": 7, "/runs/b.json": 3})
     put_run(history, one)
     (found,) = entries(history)
     assert replace(found, key=one.key) == one
@@ -49,7 +50,9 @@ def test_what_was_measured_otherwise_is_measured_anew_and_without_traces_does_no
     put_run(history, replace(old, run=replace(old.run, values={**old.run.values, "iteration_p50_ns": 7.0})))
     found = {one.run.name: one.run for one in entries(history)}
     assert (found["night-01"].values["iteration_p50_ns"], found["night-01"].excluded) == (7.0, None)
-    assert found["night-02"].excluded == "it was measured by an earlier version of tracelode, and its traces are gone"
+    assert found["night-02"].excluded == (
+        "another version of tracelode measured it; watch check measures it anew where its traces are there"
+    )
 
 
 def test_decisions_come_back_in_order_of_time(tmp_path: Path) -> None:

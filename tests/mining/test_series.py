@@ -154,6 +154,20 @@ def test_a_run_that_got_more_ranks_counts_once() -> None:
     assert found.fingerprint["ranks"] == "2"
 
 
+def test_of_a_file_that_was_written_over_the_newest_content_counts() -> None:
+    first, second, third = nights([100.0, 101, 102])
+
+    def named(one: Entry, name: str, **files: int) -> Entry:
+        return replace(one, run=replace(one.run, name=name), files=files)
+
+    over = named(first, "night", a=1, b=1), named(second, "night", a=2, b=1)
+    for history in (over, over[::-1]):
+        (series,) = all_series(history)
+        assert [one.key for one in series.entries] == [second.key]
+    (series,) = all_series([*over, named(third, "another night", a=3)])  # one file for all nights, told apart by name
+    assert [one.key for one in series.entries] == [second.key, third.key]
+
+
 @pytest.mark.parametrize(("idle", "verdict"), [(2.9, "neutral"), (3.1, "regression")])
 def test_a_part_of_an_iteration_matters_from_one_percent_of_it_on(idle: float, verdict: str) -> None:
     values = [2.0] * 10 + [idle] * 3  # of an iteration of 100 ms

@@ -64,6 +64,29 @@ def test_labels_become_facts_of_the_traces(tmp_path: Path) -> None:
     assert [(of["schemaVersion"], of["model"], of["batch"]) for of in labels] == [("1", "llama", "8")] * 3
 
 
+def test_each_trace_of_a_run_has_the_labels_of_its_own_entry(tmp_path: Path) -> None:
+    nightly(tmp_path, 3)
+    text = 'archive = "traces"\nmine = []\n'
+    for number, labels in ((1, '{ model = "llama", node = "a" }'), (2, '{ model = "gpt" }')):
+        text += f'[[ingest]]\npaths = ["nightly/run{number}.json"]\nrun = "both"\nlabels = {labels}\n'
+    (tmp_path / "pipeline.toml").write_text(text)
+    assert do_batch(read_pipeline(tmp_path / "pipeline.toml")).errors == []
+    told = {Path(m.source.path).name: m.facts.labels for m in Archive(tmp_path / "traces").manifests()}
+    assert (told["run1.json"]["model"], told["run1.json"]["node"]) == ("llama", "a")
+    assert (told["run2.json"]["model"], told["run2.json"].get("node")) == ("gpt", None)
+
+
+def test_a_run_of_which_a_file_was_deleted_is_looked_at_once_more_and_then_left(tmp_path: Path) -> None:
+    nightly(tmp_path, 1)
+    check = '[check]\nformats = ["json"]\nfolder = "checks"\n'
+    assert states(done(tmp_path, check)) == {"run0": (False, 2, 2)}
+    measured = contents(tmp_path / "traces" / "history")
+    (tmp_path / "nightly" / "run0" / "rank1.json").unlink()
+    assert states(done(tmp_path, check)) == {"run0": (False, 2, 0)}  # the archive has the trace
+    assert states(done(tmp_path, check)) == {"run0": (True, 2, 0)}
+    assert contents(tmp_path / "traces" / "history") == measured
+
+
 def test_what_is_no_trace_is_told_each_time_and_read_again_only_when_it_changes(tmp_path: Path) -> None:
     nightly(tmp_path, 1)
     (tmp_path / "nightly" / "bad.json").write_text("{}".ljust(999))
@@ -198,10 +221,17 @@ def test_where_nothing_was_checked_no_earlier_check_is_left(tmp_path: Path) -> N
     (tmp_path / "nightly").mkdir()
     batch = done(tmp_path, '[check]\nformats = ["json", "junit"]\nfolder = "checks"\n')
     assert batch.checked is not None
-    assert [(one.metric, one.verdict) for one in batch.checked.checks] == [("runs", "inconclusive")]
+    assert [(one.series, one.metric, one.verdict) for one in batch.checked.checks] == [
+        ("none", "runs", "inconclusive"),
+        (f"{tmp_path}/nightly/*", "input", "inconclusive"),
+    ]
+    assert batch.checked.checks[1].sentence == (
+        f"Inconclusive: {tmp_path}/nightly/*: nothing is there. Check the paths of the pipeline."
+    )
+    assert batch.checked.health == (f"not read: {tmp_path}/nightly/*: nothing is there",)
     assert [error.message for error in batch.errors] == [f"{tmp_path}/nightly/*: nothing is there"]
     assert sorted(path.name for path in (tmp_path / "checks").iterdir()) == ["check.json", "check.xml"]
-    assert 'failures="0" errors="0" skipped="1"' in (tmp_path / "checks" / "check.xml").read_text()
+    assert 'failures="0" errors="1" skipped="1"' in (tmp_path / "checks" / "check.xml").read_text()
 
 
 def test_a_run_that_was_not_read_or_measured_is_an_error_of_the_check(tmp_path: Path) -> None:
@@ -233,13 +263,15 @@ def test_a_damaged_history_is_an_error_beside_the_check(tmp_path: Path) -> None:
     assert 'errors="1"' in (tmp_path / "checks" / "check.xml").read_text()
 
 
-def test_a_trace_that_was_cut_short_is_told_of(tmp_path: Path) -> None:
+def test_a_trace_that_was_cut_short_is_told_of_each_time(tmp_path: Path) -> None:
     nightly(tmp_path, 1)
     (tmp_path / "nightly" / "late.json").write_bytes(trace("late")[:-2])
-    warnings = done(tmp_path).warnings
-    assert [one.partition(" (")[0] for one in warnings] == [
-        f"{tmp_path}/nightly/late.json: the file ends early: events after that point are missing"
-    ]
+    for unchanged in (False, True):
+        batch = done(tmp_path)
+        assert [run.unchanged for run in batch.runs] == [unchanged] * 2
+        assert [one.partition(" (")[0] for one in batch.warnings] == [
+            f"{tmp_path}/nightly/late.json: the file ends early: events after that point are missing"
+        ]
 
 
 def test_an_archive_that_takes_no_catalogue_is_told_when_all_else_is_done(tmp_path: Path) -> None:

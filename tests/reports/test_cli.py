@@ -215,12 +215,14 @@ def test_an_unwritable_home_does_not_stop_a_report(tmp_path: Path) -> None:
     run("info", NSYS, XDG_CACHE_HOME=str(tmp_path / "file"))
 
 
-def test_doctor_checks_every_engine_and_says_what_can_be_recorded() -> None:
-    lines = run("doctor").stdout.splitlines()
-    recording = [line for line in lines if line[6:].startswith("record: ")]
-    assert all(line.startswith("ok ") for line in lines if line not in recording)
-    assert [line[6:24].split()[1] for line in recording] == ["driver", "collector", "CUPTI"]
-    assert all(line.startswith("ok ") or line.endswith(")") for line in recording)  # what is missing, and how to get it
+def test_doctor_checks_every_engine_and_says_what_can_be_recorded_and_replayed() -> None:
+    lines = run("doctor", TRACELODE_REPLAYER="nowhere.so").stdout.splitlines()
+    offered = [line for line in lines if line[6:].startswith(("record: ", "replay: "))]
+    assert all(line.startswith("ok ") for line in lines if line not in offered)
+    assert [line[6:24].split()[1] for line in offered] == ["driver", "collector", "CUPTI", "replayer"]
+    assert all(line.startswith("ok ") or line.endswith(")") for line in offered)  # what is missing, and how to get it
+    why = "nowhere.so: no such file (TRACELODE_REPLAYER names the replayer's library)"
+    assert offered[-1] == f"--    replay: replayer  {why}"
     (engines,) = [line for line in lines if "suffix engine" in line]
     assert [engine in engines for engine in ("cpu: 223 repeats", "array: 223 repeats", "cuda: ")] == [True] * 3
 

@@ -136,17 +136,18 @@ def test_two_folders_do_not_become_one_run_by_chance(tmp_path: Path) -> None:
 
 def test_a_glob_that_finds_nothing_is_an_error_of_its_own(tmp_path: Path) -> None:
     files(tmp_path, "a/x.json")
-    runs, errors = found_by(pipeline(tmp_path, 'archive = "t"\n[[ingest]]\npaths = ["a/*", "b/*", "c.json"]'))
-    assert runs == [Found("x.json", (str(tmp_path / "a/x.json"),), {})]
-    assert [(error.message, error.exit_code) for error in errors] == [
-        (f"{tmp_path}/b/*: nothing is there", 5),
-        (f"{tmp_path}/c.json: nothing is there", 5),
+    runs, unread = found_by(pipeline(tmp_path, 'archive = "t"\n[[ingest]]\npaths = ["a/*", "b/*", "c.json"]'))
+    path = str(tmp_path / "a/x.json")
+    assert runs == [Found("x.json", {path: {}})]
+    assert [(one.name, one.error.message, one.error.exit_code) for one in unread] == [
+        (f"{tmp_path}/b/*", f"{tmp_path}/b/*: nothing is there", 5),
+        (f"{tmp_path}/c.json", f"{tmp_path}/c.json: nothing is there", 5),
     ]
 
 
 def test_urls_and_members_of_archives_are_taken_as_they_are(tmp_path: Path) -> None:
-    runs, errors = found_by(pipeline(tmp_path, 'archive = "t"\n[[ingest]]\npaths = ["s3://b/run1/", "r.tar!/a.json"]'))
-    assert errors == []
+    runs, unread = found_by(pipeline(tmp_path, 'archive = "t"\n[[ingest]]\npaths = ["s3://b/run1/", "r.tar!/a.json"]'))
+    assert unread == []
     assert [(one.run, one.paths) for one in runs] == [
         ("a.json", (f"{tmp_path}/r.tar!/a.json",)),
         ("run1", ("s3://b/run1/",)),

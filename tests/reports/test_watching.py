@@ -1,3 +1,4 @@
+import os
 import shutil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tracelode.mining.series import Entry
 from tracelode.reports.checks import exit_code
 from tracelode.reports.rank_group import Unread
 from tracelode.reports.report import Chart, Report, Table
-from tracelode.reports.watching import check, found_series, history_of, record, record_run
+from tracelode.reports.watching import check, found_series, history_of, known_series, record, record_run
 from tracelode.store import Archive, ArchiveError, Error, Facts
 from tracelode.store.history import Damage
 
@@ -62,6 +63,17 @@ def test_a_trace_that_belongs_to_no_run_is_one(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     read(SAMPLES / "history" / "night-01.json.gz", archive)
     assert record(archive).measured == ("night-01.json.gz",)
+
+
+def test_a_run_that_was_written_over_counts_once_with_its_newest_content(tmp_path: Path) -> None:
+    archive, file = Archive(tmp_path / "archive"), tmp_path / "last.json.gz"
+    for night in ("01", "02"):
+        shutil.copy(SAMPLES / "history" / f"night-{night}.json.gz", file)
+        os.utime(file, (int(night), int(night)))
+        read(file, archive, run="last")
+        assert record(archive).measured == ("last",)
+    (series,) = known_series(archive, damage={})
+    assert [set(entry.run.traces) for entry in series.entries] == [{one.trace_id for one in archive.memberships()}]
 
 
 def test_a_run_that_cannot_be_measured_stops_no_other_and_is_told(tmp_path: Path) -> None:

@@ -90,11 +90,11 @@ def test_fsck_names_every_altered_and_missing_file(tmp_path: Path) -> None:
     for position in (0, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
         assert [(d.file, d.fault) for d in archive.fsck()] == [
-            ("kernel.parquet", "does not have the sha256 of its manifest")
+            (f"traces/{A}/kernel.parquet", "does not have the sha256 of its manifest")
         ]
     path.write_bytes(content)
     (tmp_path / "derived" / "patterns@1" / A / "pattern.parquet").unlink()
-    assert [(d.file, d.fault) for d in archive.fsck()] == [("pattern.parquet", "is missing")]
+    assert [(d.file, d.fault) for d in archive.fsck()] == [(f"derived/patterns@1/{A}/pattern.parquet", "is missing")]
 
 
 def test_what_another_process_has_put_there_meanwhile_stays_where_it_is(tmp_path: Path) -> None:
@@ -149,13 +149,22 @@ def test_a_file_in_place_of_the_archive_is_refused(tmp_path: Path) -> None:
         Archive(tmp_path / "x")
 
 
+def test_a_table_whose_file_is_gone_is_told_with_the_archive_to_check(tmp_path: Path) -> None:
+    trace = add(Archive(tmp_path), A, kernel("x", 0, 1))
+    (tmp_path / "traces" / A / "kernel.parquet").unlink()
+    with pytest.raises(ArchiveError, match="file is missing") as told:
+        trace.arrow("kernel")
+    assert told.value.hint == f"check the archive: tracelode fsck --archive {tmp_path}"
+
+
 def test_a_damaged_manifest_is_an_archive_problem(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     add(archive, A, kernel("x", 0, 1))
     (tmp_path / "traces" / A / "manifest.json").write_text("{")
-    with pytest.raises(ArchiveError, match="unreadable manifest"):
+    with pytest.raises(ArchiveError, match="unreadable manifest") as told:
         archive.manifests()
-    assert [d.file for d in archive.fsck()] == ["manifest.json"]
+    assert told.value.hint == f"check the archive: tracelode fsck --archive {tmp_path}"
+    assert [d.file for d in archive.fsck()] == [f"traces/{A}/manifest.json"]
 
 
 def test_a_disk_that_cannot_be_written_is_an_archive_problem(tmp_path: Path) -> None:
@@ -310,5 +319,5 @@ def test_a_kept_text_that_was_altered_is_not_given_out(tmp_path: Path) -> None:
     path.write_text("not so")
     assert archive.kept(id, "report", "1") is None
     assert [(damage.file, damage.fault) for damage in archive.fsck()] == [
-        ("page", "does not have the sha256 of its manifest")
+        (f"derived/report@1/{id}/page", "does not have the sha256 of its manifest")
     ]

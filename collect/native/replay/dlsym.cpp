@@ -39,13 +39,15 @@ __attribute__((visibility("hidden"), used, no_sanitize("address", "thread", "und
 
 // The C library's dlsym looks at who has called it (RTLD_NEXT is what comes after the caller), so it must be jumped to,
 // with the stack as it was: no compiler promises that of a call.
-#if defined(__x86_64__)
 asm(R"(
 .text
 .globl dlsym
 .type dlsym, @function
 dlsym:
   .cfi_startproc
+)"
+#if defined(__x86_64__)
+    R"(
   endbr64
   pushq %rdi
   .cfi_adjust_cfa_offset 8
@@ -65,16 +67,9 @@ dlsym:
   ret
 1:
   jmp *tracelode_real_dlsym(%rip)
-  .cfi_endproc
-.size dlsym, .-dlsym
-)");
+)"
 #elif defined(__aarch64__)
-asm(R"(
-.text
-.globl dlsym
-.type dlsym, @function
-dlsym:
-  .cfi_startproc
+    R"(
   stp x29, x30, [sp, #-32]!
   .cfi_adjust_cfa_offset 32
   .cfi_offset x29, -32
@@ -96,12 +91,14 @@ dlsym:
   adrp x16, tracelode_real_dlsym
   ldr x16, [x16, :lo12:tracelode_real_dlsym]
   br x16
-  .cfi_endproc
-.size dlsym, .-dlsym
-)");
+)"
 #else
 #error "the replayer knows x86-64 and 64-bit Arm only"
 #endif
+    R"(
+  .cfi_endproc
+.size dlsym, .-dlsym
+)");
 
 void* tracelode::real_symbol(void* library, const char* name) noexcept {
   if (!tracelode_real_dlsym) tracelode_choose(nullptr, nullptr);

@@ -694,6 +694,13 @@ def test_a_view_in_the_place_of_a_needed_table_is_refused_and_others_are_nothing
         tell(path)
 
 
+def test_tables_are_known_in_whatever_case_their_names_are(tell: Callable[..., Told]) -> None:
+    tables = {"StringIDs": STRING_ROWS, "CUPTI_ACTIVITY_KIND_rUNTIME": [CALL], "CUPTI_ACTIVITY_KIND_KERNEl": [KERNEL]}
+    told = tell(tables)
+    assert [row["name"] for row in told["api"] + told["kernel"]] == [STRINGS[20], STRINGS[10]]
+    assert "other" not in told.tables
+
+
 def test_other_databases_are_not_recognised(tmp_path: Path) -> None:
     nvprof = {"_id_": 1, "start": 1, "end": 2, "cbid": 5}
     for tables in (

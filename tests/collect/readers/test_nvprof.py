@@ -240,6 +240,12 @@ def test_kernels_without_a_time_are_left_out_and_other_tables_are_kept(tell: Cal
     assert told.notes["unread-table"].example == "CUPTI_ACTIVITY_KIND_MODULE 1"
 
 
+def test_tables_are_known_in_whatever_case_their_names_are(tell: Callable[..., Told]) -> None:
+    told = tell({"rUNTIME": [CALL], "KERNEl": [KERNEL]})
+    assert (len(told["api"]), len(told["kernel"])) == (1, 1)
+    assert "other" not in told.tables
+
+
 def test_a_name_that_is_text_stays_and_one_that_is_a_number_is_looked_up(tell: Callable[..., Told]) -> None:
     told = tell({"CUDA_EVENT": [{"eventId": 3, "name": "start"}], "PREEMPTION": [{"kind": 1, "name": 4}]})
     assert [json.loads(row["json"])["name"] for row in told["other"]] == ["start", "step"]

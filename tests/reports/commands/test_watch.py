@@ -105,6 +105,28 @@ def test_a_damaged_history_is_told_of_after_the_report(tmp_path: Path) -> None:
         assert 'errors="1"' in output.read_text()
 
 
+def test_what_is_sound_of_a_damaged_history_is_listed_and_decided_upon(tmp_path: Path) -> None:
+    archive = archive_of(tmp_path, nights([*STEADY, *[110.0] * 10]))
+    damaged = min((archive / "history" / "runs").glob("*/*.json"))
+    damaged.write_text("{")
+    series = damaged.parent.name
+    for words, said in (
+        (["list"], ""),
+        (["accept", series, "--reason", "meant"], "accepted: iteration_p50_ns since night-11"),
+        (["baseline", "pin", series], "pinned: iteration_p50_ns to 9 runs"),
+        (["baseline", "unpin", series], "unpinned: iteration_p50_ns"),
+    ):
+        result = run(*words, "--archive", archive)
+        assert getattr(result.exception, "exit_code", None) == 6
+        assert str(result.exception) == "1 file of the history could not be read"
+        assert result.stderr.startswith(said)
+        assert f"error: {damaged}: is damaged" in result.stderr
+        assert (series in result.stdout) == (words == ["list"])
+    missing = run("report", "zz", "--archive", archive)
+    assert "no series begins with zz" in str(missing.exception)
+    assert f"error: {damaged}: is damaged" in missing.stderr
+
+
 def test_the_list_has_the_smallest_change_of_each_metric(tmp_path: Path) -> None:
     archive = archive_of(tmp_path, [*nights(SLOW, driver="1"), *nights(STEADY, first=20, driver="2", model="m")])
     result = run("list", "--archive", archive, "--format", "json")
