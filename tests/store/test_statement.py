@@ -33,7 +33,7 @@ WHOLE = (
     "select to_json(k) as said from kernel as k",
     "select any_value(kernel) as one from kernel",
     "select k . * from api join kernel as k using (process)",
-    "select k.name, count(k) as calls from kernel k group by k.name",
+    "select k.name, count(k) as calls from kernel k group by k.name order by k.name",
     "select a from kernel as k(a)",
     "select one from (from kernel) as one",
     "with one as (from kernel) select one from one",
