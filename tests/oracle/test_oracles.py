@@ -15,11 +15,12 @@ CORPUS = {
     "kineto": "kineto", "nsys": "nsys-sqlite", "nvprof": "nvprof-sqlite", "rocpd": "rocpd", "rpd": "rpd",
     "rpd_json": "rpd-json", "rocprof_v1": "rocprof-v1", "rocprofv3_csv": "rocprofv3-csv",
     "nvprof_text": "nvprof-csv", "xplane": "xplane", "perfetto": "perfetto",
-    "memory_snapshot": "memory-snapshot",
+    "memory_snapshot": "memory-snapshot", "chakra": "chakra-et", "proton": "proton",
+    "execution_trace": "execution-trace",
 }  # fmt: skip
 """Formats of the corpus. Its Perfetto traces as text have none of the slices that the oracle knows."""
 
-BENIGN = frozenset({"no-launch", "coarse-times", "overlap", "shared-launch"})
+BENIGN = frozenset({"no-launch", "coarse-times", "overlap", "shared-launch", "no-record-function-id", "orphan-node"})
 """Notes that say what a file lacks or how it came to be, not that something in it was read otherwise than it stands."""
 
 MOST_BYTES = 8_000_000  # larger files take an oracle minutes, and say nothing that smaller ones do not
