@@ -42,6 +42,7 @@ COLUMNS = {
     "allocation": ("device", "kind", "address", "bytes", "birth_ns", "death_ns"),
     "range": ("process", "thread", "start_ns", "end_ns", "name"),
     "fault": ("process", "device", "processor", "start_ns", "end_ns", "address", "pages", "kind"),
+    "launch_memory": ("launch", "kernel", "accesses", "objects", "memory_working_set_bytes"),
     "node": ("id", "parent", "name", "external", "sequence", "thread"),
     "total": ("depth", "name", "kind", "device_kind", "count", "time_ns", "device"),
     "migration": ("process", "device", "kind", "start_ns", "end_ns", "address", "bytes", "cause"),
