@@ -100,10 +100,10 @@ def set_against_footprint(rows: Rows) -> Specification:
     return finished(alt.layer(line, points, data=alt.Data(values=values)), height=300, terminal=terminal)
 
 
-def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
-    """Two curves of allocated memory in one picture, one of them dashed; where one has ended there is no line.
+def two_curves(rows: Rows, *, base: str, other: str, x: str, of: str = "allocated") -> Specification:
+    """Two curves of memory in one picture, one of them dashed; where one has ended there is no line.
 
-    A row has `position`, `base_bytes` and `bytes` (None behind the end).
+    A row has `position`, `base_bytes` and `bytes` (None behind the end); `of` says what both are.
     """
     import altair as alt
 
@@ -113,12 +113,13 @@ def two_curves(rows: Rows, *, base: str, other: str, x: str) -> Specification:
     names = {"base_bytes": clean(base), "bytes": clean(other)}
     if names["base_bytes"] == names["bytes"]:
         names = {"base_bytes": f"{clean(base)} (base)", "bytes": f"{clean(other)} (compared)"}
+    title = f"{of[:1].upper()}{of[1:]} ({unit})"
     layers = [
-        _line(rows, key, name, dash, factor, alt.Scale(domain=list(names.values()), range=[BLUE, RED]), x, unit)
+        _line(rows, key, name, dash, factor, alt.Scale(domain=list(names.values()), range=[BLUE, RED]), x, title)
         for (key, name), dash in zip(names.items(), ([1, 0], [5, 3]), strict=True)
     ]
     peaks = [max(row[key] for row in rows if row[key] is not None) for key in names]
-    terminal = {"title": "Most allocated", "unit": "bytes", "labels": list(names.values()), "values": peaks}
+    terminal = {"title": f"Most {of}", "unit": "bytes", "labels": list(names.values()), "values": peaks}
     return finished(alt.layer(*layers, data=alt.Data(values=[])), height=200, terminal=terminal)
 
 
@@ -156,7 +157,7 @@ def difference(rows: Rows, *, x: str) -> Specification:
 
 
 def _line(
-    rows: Rows, key: str, name: str, dash: list[int], factor: float, colours: "alt.Scale", x: str, unit: str
+    rows: Rows, key: str, name: str, dash: list[int], factor: float, colours: "alt.Scale", x: str, title: str
 ) -> "alt.Chart":
     import altair as alt
 
@@ -168,7 +169,7 @@ def _line(
         .mark_line(interpolate="step-after", strokeWidth=1.4, strokeDash=dash)
         .encode(
             x=alt.X("position:Q", title=x, scale=alt.Scale(nice=False)),
-            y=alt.Y("bytes:Q", title=f"Allocated ({unit})"),
+            y=alt.Y("bytes:Q", title=title),
             color=alt.Color("of:N", scale=colours, legend=alt.Legend(columns=1, labelLimit=320)),
         )
     )

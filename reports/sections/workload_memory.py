@@ -2,6 +2,7 @@
 
 from ...mining.finding import Finding
 from ...store.trace import Trace
+from ..charts.histogram import size_histogram
 from ..charts.memory import usage
 from ..report import Block, Chart, Column, Section, Text
 from ..shown import Ask, section_of, table
@@ -63,7 +64,19 @@ def sizes(trace: Trace, ask: Ask) -> Section:
             Column("longest_life_ns", "Longest life", "ns"),
             Column("released", "Born and released", "count"),
         )
-        return (table("Allocations by size, up to twice the size each", columns, found),)
+        own = found.rows.filter(found.rows["granularity"] == found.rows["granularity"].max())
+        picture = size_histogram(
+            own.select("from_bytes", "bytes", "allocations").rows(),
+            x="Size of the allocation, from",
+            unit="bytes",
+            bars="bytes",
+            ticks="allocations",
+        )
+        shows = "Bytes (bars) and allocations (lines) by size, up to twice the size each."
+        return (
+            Chart(f"Allocations of {own['granularity'][0]}s by size", picture, shows, found.sql),
+            table("Allocations by size, up to twice the size each", columns, found),
+        )
 
     return section_of("workload_sizes", "Allocations and lifetimes", ask, "memory_sizes", blocks)
 

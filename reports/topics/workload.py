@@ -9,6 +9,7 @@ from ...store.trace import Trace
 from ..identity import report_on
 from ..report import Report, Section
 from ..sections import (
+    launch_geometry,
     memory_bound,
     operator_flops,
     precision,
@@ -16,7 +17,9 @@ from ..sections import (
     workload_accesses,
     workload_attribution,
     workload_frequency,
+    workload_lifetimes,
     workload_memory,
+    workload_reserve,
 )
 from ..shown import Ask
 
@@ -29,6 +32,9 @@ SECTIONS: tuple[Part, ...] = (
     workload_attribution.families,
     workload_attribution.structure,
     workload_frequency.section,
+    launch_geometry.geometry,
+    launch_geometry.occupancy,
+    launch_geometry.waves,
     workload_accesses.extremes,
     operator_flops.section,
     roofline.section,
@@ -37,7 +43,9 @@ SECTIONS: tuple[Part, ...] = (
     workload_memory.footprint,
     workload_accesses.working_sets,
     workload_memory.holders,
+    workload_lifetimes.section,
     workload_memory.sizes,
+    workload_reserve.section,
     workload_memory.alive,
     workload_memory.cold,
     workload_accesses.hotness,
@@ -55,8 +63,8 @@ GLOSSARY = {
     "alive at the end": "Allocated in the recording and not released in it: the recording ends before the program.",
     "evidence A, B, C": (
         "How a figure on memory is known. A: accesses were measured. B: the operand tensors of the operator that "
-        "launched the kernel, an upper bound on what it reads of them; outputs are not recorded. C: only when memory "
-        "was allocated and released."
+        "launched the kernel, an upper bound on what it touches of them: inputs as recorded, outputs where the formula "
+        "of the operator gives them, and inputs alone where not. C: only when memory was allocated and released."
     ),
     "family": "Category of a kernel by its name (docs/categories.md), direction of a copy, or fill.",
     "footprint": "What is allocated on a device: at the peak, at a launch on average, or over time on average.",
@@ -65,15 +73,19 @@ GLOSSARY = {
         "one, as in PASTA."
     ),
     "object": "An allocation of the driver, or a segment of the framework's pool.",
+    "occupancy": "Share of the threads of a multiprocessor that the blocks of a kernel on it have, at most.",
     "peak": "The first moment at which most is allocated.",
     "phase": "Forward, backward or optimizer; the column says what tells it.",
     "ramp-up, peak, ramp-down": (
         "Stages of the curve of allocated memory, of the iteration that holds the peak where there are several: the "
         "two change points that fit a line up, a constant and a line down best, by the numbers of the changes."
     ),
+    "reserved": "What the framework's allocator got from the driver, whether or not it has given it out.",
     "share of device work": "Of the summed durations of kernels, copies and fills: what runs at once counts each.",
+    "tail": "Time of a launch in which places of its last wave of blocks are empty, if all blocks take equally long.",
     "tensor": "A block of the framework's allocator, inside an object.",
     "unattributed": "Device work of which nothing tells what it belongs to. With it the parts add up to the total.",
+    "wave": "The blocks of a launch that fit on the device at once; the next ones start as these end.",
     "working set": "Sizes of all objects or tensors that a kernel touches, each as a whole; of a workload the largest.",
     "footprint / working set": "Launch-weighted mean footprint over the largest working set of a kernel.",
 }

@@ -66,7 +66,7 @@ def _named(report: Report) -> dict[str, Section]:
 
 
 def test_every_section_on_memory_says_what_its_figures_rest_on(sample: tuple[Report, Trace]) -> None:
-    keys = ("footprint", "working_sets", "holders", "sizes", "alive", "cold", "hotness")
+    keys = ("footprint", "working_sets", "holders", "lifetimes", "sizes", "reserve", "alive", "cold", "hotness")
     sections = _named(sample[0])
     for key in keys:
         section = sections[f"workload_{key}"]
