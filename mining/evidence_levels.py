@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 
-__all__ = ["HINTS", "LEVELS", "told"]
+from .words import count
+
+__all__ = ["HINTS", "LACKS", "LEVELS", "OUTPUTS", "outputs_told", "told"]
 
 LEVELS = {
     "A": "evidence A: measured accesses",
-    "B": "evidence B: operand tensors of the launching operator, an upper bound; outputs are not recorded",
+    "B": "evidence B: operand tensors of the launching operator, its inputs and the outputs that its formula gives, an "
+    "upper bound on what a kernel touches of these",
     "C": "evidence C: lifetimes of allocations only",
 }
 """What stands beside each figure."""
@@ -18,8 +21,28 @@ HINTS = {
 }
 """What to record for a figure of at least that level."""
 
+OUTPUTS = """nullif(count(outputs), 0) as operators,
+    if(count(outputs) > 0, count(*) filter (outputs = 'unknown'), null) as inputs_only,
+    if(count(outputs) > 0, count(*) filter (outputs = 'part'), null) as outputs_in_part"""
+"""SQL: the launches of a group of `working_set` that have operands; those of unknown outputs, and of some unknown."""
+
+LACKS = {"unknown": "; its outputs are not known", "part": "; some of its outputs are not known"}
+"""What the operands of one launch lack, by `working_set.outputs`."""
+
 
 def told(levels: Iterable[str]) -> str:
     """The levels in words, surest first: 'Evidence A: measured accesses.'"""
     words = "; ".join(LEVELS[level] for level in sorted(set(levels)))
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def outputs_told(launches: int, inputs_only: int, in_part: int) -> tuple[str, ...]:
+    """What outputs a figure of level B lacks, in how many of its launches; nothing where there is no such launch."""
+    if not launches:
+        return ()
+    if not inputs_only and not in_part:
+        return (f"The outputs of all {count(launches)} launches with operands are counted.",)
+    return (
+        f"Of {count(launches)} launches with operands {count(inputs_only)} count inputs only, as their outputs are not "
+        f"known, and {count(in_part)} lack some outputs, such as statistics of rows.",
+    )

@@ -2,12 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..store.trace import Trace
-from .nested import NONE, nearest
-from .operators.call import SIZES, read_call
-from .sorting import Ints
+from .nested import NONE
+from .operands import operands
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,40 +92,17 @@ def launches_measured(trace: Trace) -> "pl.DataFrame | None":
 
 
 def launches_of_kernels(trace: Trace) -> "pl.DataFrame":
-    """The kernels in the order of their launches, each with the bytes of its operator's operands, or null."""
+    """The kernels in the order of their launches, each with the bytes of its operator's operands, or null.
+
+    `tensor_bytes` has `output_bytes` within it, as far as `outputs` says that these are known.
+    """
     import polars as pl
 
     rows = trace.sql(NUMBERED)
     if not trace.has("op"):
         return rows.with_columns(tensor_bytes=pl.lit(None, pl.Int64))
-    ids, bytes_ = _operand_bytes(trace)
-    op = rows["op"].fill_null(NONE).to_numpy()
-    at = np.minimum(np.searchsorted(ids, op), max(len(ids) - 1, 0))
-    known = (op != NONE) & (ids[at] == op) if len(ids) else np.zeros(len(op), bool)
-    own = np.where(known, bytes_[at] if len(ids) else NONE, NONE)
-    return rows.with_columns(tensor_bytes=pl.Series(own, dtype=pl.Int64).replace(NONE, None))
-
-
-def _operand_bytes(trace: Trace) -> tuple[Ints, Ints]:
-    """For each `op.id` the bytes of its tensor operands, or of those of the nearest operator around it; else `NONE`.
-
-    Operands are those recorded: the inputs. An operand without a type, or of one whose size is not known, makes the sum
-    unknown. A repeated dimension (stride 0) counts in full: the sum is an upper bound.
-    """
-    rows = trace.sql("select id, parent, shapes, types from op order by id")
-    pairs = rows.select("shapes", "types").unique(maintain_order=True)
-    size = {pair: _bytes(*pair) for pair in pairs.rows()}  # a Python loop: over what is distinct
-    own = np.fromiter((size[pair] for pair in rows.select("shapes", "types").iter_rows()), np.int64, len(rows))
-    ids, parent = rows["id"].to_numpy(), rows["parent"].fill_null(NONE).to_numpy()
-    at = np.searchsorted(ids, parent)
-    around = np.where(parent != NONE, np.minimum(at, max(len(ids) - 1, 0)), NONE)
-    chosen = nearest(around, own != NONE)
-    return ids, np.where(chosen != NONE, own[chosen], NONE) if len(own) else own
-
-
-def _bytes(shapes: str | None, types: str | None) -> int:
-    call = read_call("", shapes, types, None)
-    if call is None or not call.all():
-        return NONE
-    sizes = [one.stored * SIZES[one.type] for one in call.all() if one.type is not None and one.type in SIZES]
-    return sum(sizes) if len(sizes) == len(call.all()) else NONE
+    found = operands(trace, rows["op"].fill_null(NONE).to_numpy())
+    known = pl.Series(found.inputs != NONE)
+    bytes_ = {"tensor_bytes": pl.Series(found.inputs + found.outputs), "output_bytes": pl.Series(found.outputs)}
+    told = {name: pl.when(known).then(column) for name, column in bytes_.items()}
+    return rows.with_columns(**told, outputs=pl.Series(found.told.tolist(), dtype=pl.String))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from ..store.query import run
 from ..store.trace import Trace
-from .evidence_levels import told
-from .finding import Finding
+from .evidence_levels import OUTPUTS, outputs_told, told
+from .finding import Finding, total
 from .words import plural
 
 __all__ = ["runs"]
@@ -28,6 +28,9 @@ select
     p90_bytes,
     footprint_bytes / nullif(working_set_bytes, 0) as ratio,
     evidence,
+    operators,
+    inputs_only,
+    outputs_in_part,
     source,
     named.trace_id
 from named
@@ -36,7 +39,7 @@ left join work using (trace_id)
 left join curve using (trace_id)
 order by place
 """
-LAUNCHES = """
+LAUNCHES = f"""
     select
         trace_id,
         count(*) as kernels,
@@ -46,6 +49,7 @@ LAUNCHES = """
         coalesce(avg(tensor_bytes), avg(object_bytes)) as mean_bytes,
         coalesce(quantile_cont(tensor_bytes, 0.5), quantile_cont(object_bytes, 0.5)) as median_bytes,
         coalesce(quantile_cont(tensor_bytes, 0.9), quantile_cont(object_bytes, 0.9)) as p90_bytes,
+        {OUTPUTS},
         min(evidence) filter (tensor_bytes is not null or object_bytes is not null) as evidence
     from working_set
     group by trace_id
@@ -66,7 +70,8 @@ NONE = {
     select
         null::varchar as trace_id, null::bigint as kernels, null::double as footprint_bytes,
         null::bigint as working_set_bytes, null::bigint as min_bytes, null::double as mean_bytes,
-        null::double as median_bytes, null::double as p90_bytes, null::varchar as evidence
+        null::double as median_bytes, null::double as p90_bytes, null::varchar as evidence,
+        null::bigint as operators, null::bigint as inputs_only, null::bigint as outputs_in_part
     where false
 """,
     "attribution": "select null::varchar as trace_id, null::bigint as work_ns where false\n",
@@ -81,7 +86,8 @@ def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
 
     The footprint is the mean over launches of what objects, or else tensors, are allocated, the working set the
     largest of tensors, or else of objects, as in PASTA's Table V. A mean of ratios is not the ratio of the means, so
-    both are said where several traces have both. `source` is `memory_curve.source`.
+    both are said where several traces have both. `inputs_only` and `outputs_in_part` are those of `working_sets`,
+    `source` is `memory_curve.source`.
     """
     there = {
         table: query if any(trace.has(table) for _, trace in traces) else NONE[table]
@@ -106,7 +112,8 @@ def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
         )
     levels = {"C"} if rows["peak_bytes"].null_count() < len(rows) else set[str]()
     levels |= set(rows["evidence"].drop_nulls())
-    return Finding("workload_runs", sentence, rows, sql, (told(levels),) if levels else ())
+    lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
+    return Finding("workload_runs", sentence, rows, sql, (told(levels), *lacking) if levels else ())
 
 
 def _quoted(text: str) -> str:

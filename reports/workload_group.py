@@ -103,6 +103,7 @@ def _runs(found: Finding) -> Section:
         Column("p90_bytes", "90 %", "bytes"),
         Column("ratio", "Footprint / working set", "ratio"),
         Column("evidence", "Evidence"),
+        Column("inputs_only", "Inputs only", "count"),
         Column("source", "Footprint known from"),
     )
     block = Table("Kernels and memory of each trace", columns, found.rows.to_dicts(), found.sql, 100)

@@ -7,8 +7,8 @@ __all__ = ["MEMORY"]
 EVIDENCE = Column(
     "evidence",
     TEXT,
-    "A: measured accesses; B: operand tensors of the launching operator, an upper bound on what it reads of them, "
-    "without outputs that the source does not record; C: lifetimes of allocations only",
+    "A: measured accesses; B: inputs of the launching operator, and its outputs as far as `outputs` says: an upper "
+    "bound on what it touches of these; C: lifetimes of allocations only",
     required=True,
 )
 SITE = (
@@ -123,6 +123,16 @@ MEMORY = (
             Column("accesses", I64, "accesses of active threads to global memory; only where measured"),
             Column("object_bytes", I64, "sizes of the objects that it touches, each as a whole", "bytes"),
             Column("tensor_bytes", I64, "sizes of the tensors that it touches, each as a whole", "bytes"),
+            Column(
+                "output_bytes", I64, "what of `tensor_bytes` are outputs made beside the inputs; only in B", "bytes"
+            ),
+            Column(
+                "outputs",
+                TEXT,
+                "only in B: operands (it writes into inputs alone), formula (the kind of operator gives all outputs "
+                "from the inputs), part (it leaves some out, such as statistics of rows), unknown (inputs alone are "
+                "counted)",
+            ),
             Column("object_footprint_bytes", I64, "objects allocated at the launch", "bytes"),
             Column("tensor_footprint_bytes", I64, "tensors allocated at the launch", "bytes"),
         ),

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, LEVELS
+from ..evidence_levels import HINTS, LACKS, LEVELS
 from ..finding import Finding
 from ..kernel_names import NORMALISED
 from ..words import count, size
@@ -28,10 +28,12 @@ most_touched as (
 )
 select
     'most called' as choice, process, launch, start_ns, name as kernel, op, evidence,
-    (select calls from called) as calls, accesses, object_bytes, tensor_bytes
+    (select calls from called) as calls, accesses, object_bytes, tensor_bytes, output_bytes, outputs
 from most_called
 union all
-select 'most memory', process, launch, start_ns, name, op, evidence, null, accesses, object_bytes, tensor_bytes
+select
+    'most memory', process, launch, start_ns, name, op, evidence,
+    null, accesses, object_bytes, tensor_bytes, output_bytes, outputs
 from most_touched
 order by choice
 """
@@ -54,9 +56,8 @@ def find(trace: Trace) -> Finding:
         else:
             held = [one for one in (row["tensor_bytes"], row["object_bytes"]) if one is not None]
             much = f"{count(row['accesses'])} accesses" if row["accesses"] is not None else size(max(held))
-            said.append(
-                f"Most memory: launch {count(row['launch'])}, {row['kernel']}, {much} ({LEVELS[row['evidence']]})."
-            )
+            sure = f"{LEVELS[row['evidence']]}{LACKS.get(row['outputs'], '')}"
+            said.append(f"Most memory: launch {count(row['launch'])}, {row['kernel']}, {much} ({sure}).")
     if rows["choice"].n_unique() < 2:
         said.append(f"What memory kernels touch was not collected: {HINTS['B']}.")
     return Finding("kernel_extremes", " ".join(said), rows, sql)

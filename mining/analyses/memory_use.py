@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = ("iterations",)
 
 LEAST = 3

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ()
 
 WORK = ("kernel", "copy", "fill")

@@ -2,19 +2,20 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import told
+from ..evidence_levels import OUTPUTS, outputs_told, told
 from ..finding import Finding, total
 from ..words import percent
 
 NEEDS = ("memory_use",)
 
-SQL = """
+SQL = f"""
 with each as (
     select
         coalesce(kernel, '(no name)') as kernel,
         evidence,
         if(tensor_bytes is null, object_bytes, tensor_bytes) as bytes,
-        coalesce(tensor_footprint_bytes, object_footprint_bytes) as footprint_bytes
+        coalesce(tensor_footprint_bytes, object_footprint_bytes) as footprint_bytes,
+        outputs
     from working_set
 )
 select
@@ -23,6 +24,7 @@ select
     bytes,
     median(footprint_bytes) as footprint_bytes,
     count(*) as launches,
+    {OUTPUTS},
     count(*) filter (bytes > footprint_bytes) as above
 from each
 where bytes is not null and footprint_bytes is not null
@@ -36,7 +38,8 @@ def find(trace: Trace) -> Finding:
     """Kernels by name and working set, the 600 largest, with the median of what is allocated at their launches.
 
     Of tensors where these are known, else of objects. A working set above what is allocated (`above`) shows that the
-    footprint lacks what was allocated before the recording, or that operands are counted twice.
+    footprint lacks what was allocated before the recording, or that operands are counted twice. `inputs_only` and
+    `outputs_in_part` are those of `working_sets`.
     """
     if not trace.has("working_set"):
         raise NotCollected("kernel launches", "record kernels with their memory")
@@ -47,4 +50,5 @@ def find(trace: Trace) -> Finding:
     sentence = "The working set is never above what is known to be allocated."
     if above:
         sentence = f"In {percent(above, whole)} of the launches the working set is above what is known to be allocated."
-    return Finding("working_set_points", sentence, rows, SQL.strip(), (told(rows["evidence"]),))
+    lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
+    return Finding("working_set_points", sentence, rows, SQL.strip(), (told(rows["evidence"]), *lacking))

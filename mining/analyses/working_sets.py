@@ -2,8 +2,8 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
-from ..finding import Finding
+from ..evidence_levels import HINTS, OUTPUTS, outputs_told, told
+from ..finding import Finding, total
 from ..words import size
 
 NEEDS = ("memory_use",)
@@ -17,7 +17,8 @@ with each as (
         unnest([object_bytes, tensor_bytes]) as bytes,
         unnest([object_footprint_bytes, tensor_footprint_bytes]) as footprint,
         object_footprint_bytes as object_footprint,
-        accesses
+        accesses,
+        unnest([null, outputs]) as outputs
     from working_set
 ),
 peak as ({peaks}),
@@ -30,6 +31,7 @@ select
     evidence,
     any_value(whole.launches) as launches,
     count(bytes) as known,
+    {outputs},
     max(bytes) as max_bytes,
     min(bytes) as min_bytes,
     avg(bytes) as mean_bytes,
@@ -62,11 +64,13 @@ def find(trace: Trace) -> Finding:
     The 90th percentile is NumPy's, linear. `ratio` is the launch-weighted mean footprint over the largest working set,
     `unused_bytes` their difference, `object_ratio` the same with the footprint of objects whatever the granularity of
     the working set, as PASTA's Table V has it; `accesses_per_page` the accesses over the pages of 4 KiB
-    of the peak. `known` counts the launches whose working set is known. `NotCollected` without kernels.
+    of the peak. `known` counts the launches whose working set is known, `inputs_only` those of `operators` of whose
+    operator the outputs are not, `outputs_in_part` those of whose outputs some are not. `NotCollected` without
+    kernels.
     """
     if not trace.has("working_set"):
         raise NotCollected("kernel launches", "record kernels with their memory")
-    sql = SQL.format(peaks=_peaks(trace)).strip()
+    sql = SQL.format(peaks=_peaks(trace), outputs=OUTPUTS).strip()
     rows = trace.sql(sql)
     if not len(rows):
         raise NotCollected("what memory kernels touch", HINTS["B"])
@@ -78,7 +82,8 @@ def find(trace: Trace) -> Finding:
     )
     if first["ratio"] is not None:
         sentence += f" The mean footprint is {first['ratio']:.3g} times that."
-    return Finding("working_sets", sentence, rows, sql, (told(rows["evidence"]),))
+    lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
+    return Finding("working_sets", sentence, rows, sql, (told(rows["evidence"]), *lacking))
 
 
 def _peaks(trace: Trace) -> str:

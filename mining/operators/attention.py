@@ -8,7 +8,7 @@ lengths are not in the shapes: nothing is counted.
 from collections.abc import Callable
 
 from .call import Call, Missing, Tensor
-from .kind import Count, Kind
+from .kind import PART, Count, Kind
 
 __all__ = ["KINDS"]
 
@@ -77,23 +77,31 @@ KINDS = (
         ("aten::scaled_dot_product_attention", SCALED.format("fused_", "_overrideable")),
         FORWARD,
         _forward(1, 5),
+        PART,
     ),
-    Kind("flash_attention_sdp", (SCALED.format("flash_", ""),), FORWARD, _forward(1, 4)),
+    Kind("flash_attention_sdp", (SCALED.format("flash_", ""),), FORWARD, _forward(1, 4), PART),
     Kind(
         "efficient_attention_sdp",
         (SCALED.format("efficient_", ""), SCALED.format("cudnn_", "")),
         FORWARD,
         _forward(1, 6),
+        PART,
     ),
-    Kind("flash_attention", ("aten::_flash_attention_forward",), FORWARD, _forward(2, 8)),
-    Kind("efficient_attention", ("aten::_efficient_attention_forward",), FORWARD, _forward(2, 9, 4)),
-    Kind("cudnn_attention", ("aten::_cudnn_attention_forward",), FORWARD, _forward(1, 10, 4)),
-    Kind("flash_attn_library", ("flash_attn::_flash_attn_forward",), FORWARD, _forward(2, 5)),
+    Kind("flash_attention", ("aten::_flash_attention_forward",), FORWARD, _forward(2, 8), PART),
+    Kind("efficient_attention", ("aten::_efficient_attention_forward",), FORWARD, _forward(2, 9, 4), PART),
+    Kind("cudnn_attention", ("aten::_cudnn_attention_forward",), FORWARD, _forward(1, 10, 4), PART),
+    Kind("flash_attn_library", ("flash_attn::_flash_attn_forward",), FORWARD, _forward(2, 5), PART),
     Kind("flash_attention_sdp_backward", (SCALED.format("flash_", "_backward"),), BACKWARD, _backward(1, 11)),
-    Kind("efficient_attention_sdp_backward", (SCALED.format("efficient_", "_backward"),), BACKWARD, _backward(1, 11)),
+    Kind(
+        "efficient_attention_sdp_backward",
+        (SCALED.format("efficient_", "_backward"),),
+        BACKWARD,
+        _backward(1, 11),
+        PART,  # the gradient of a bias, too
+    ),
     Kind("cudnn_attention_sdp_backward", (SCALED.format("cudnn_", "_backward"),), BACKWARD, _backward(1, 14)),
     Kind("flash_attention_backward", ("aten::_flash_attention_backward",), BACKWARD, _backward(2, 11)),
-    Kind("efficient_attention_backward", ("aten::_efficient_attention_backward",), BACKWARD, _backward(2, 14, 6)),
+    Kind("efficient_attention_backward", ("aten::_efficient_attention_backward",), BACKWARD, _backward(2, 14, 6), PART),
     Kind(
         "packed_attention",
         (

@@ -4,7 +4,7 @@ The size is that of nccl-tests, the larger of what a rank gives and gets; the wh
 """
 
 from .call import SIZES, Call, Missing, Tensor, type_named
-from .kind import Count, Kind
+from .kind import NOTHING, PART, Count, Kind
 
 __all__ = ["KINDS"]
 
@@ -36,7 +36,7 @@ def _reduced(call: Call) -> Count:
 
 
 KINDS = (
-    Kind("collective", ("record_param_comms",), "0", _told),
+    Kind("collective", ("record_param_comms",), "0", _told, NOTHING),
     Kind("gathering", ("c10d::_allgather_base", "c10d::_reduce_scatter_base"), "0", _gathered),
     Kind(
         "reducing",
@@ -44,5 +44,6 @@ KINDS = (
          "symm_mem::multimem_all_reduce", "symm_mem::one_shot_all_reduce", "symm_mem::two_shot_all_reduce"),
         "0",
         _reduced,
+        PART,
     ),
 )  # fmt: skip

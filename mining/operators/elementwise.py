@@ -32,6 +32,15 @@ SAME = (
 )  # fmt: skip
 """FLOPs of an element, kind, and operators of `aten::` that have so many."""
 COMPARISONS = "eq ne lt le gt ge"
+TWO = (
+    "add sub rsub mul div floor_divide remainder fmod pow atan2 clamp_min clamp_max maximum minimum fmax fmin "
+    "logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor leaky_relu_backward threshold_backward "
+    "hardtanh_backward sigmoid_backward tanh_backward logit_backward mse_loss gelu_backward silu_backward "
+    f"{COMPARISONS}"
+)
+THREE = "where masked_fill addcmul addcdiv lerp clamp mse_loss_backward"
+TAKES: Mapping[str, int] = {name: most for most, names in ((2, TWO), (3, THREE)) for name in names.split()}
+"""The most tensors that an operator takes, where that is not one: another is what it writes into (`out=`)."""
 BOOLEAN = ("logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isfinite")
 COMMENTS: Mapping[str, str] = {
     "arithmetic": "one operation",
@@ -70,8 +79,10 @@ def _each(call: Call, flops: int, type: str | None = None) -> Count:
     tensors = [one for one in call.operands if isinstance(one, Tensor)]
     if not tensors:
         raise Missing("no shape of an operand")
+    most = TAKES.get(call.name.removeprefix("aten::").removesuffix("_"), 1)
+    into, tensors = tensors[most:], tensors[:most]
     shape, kind = broadcast(*(one.shape for one in tensors)), result_type(tensors)
-    result = tensors[0].like(*shape, type=type or kind)
+    result = into[0] if into else tensors[0].like(*shape, type=type or kind)
     counted = flops if floating(kind) else 0
     detail = "" if floating(kind) else "whole numbers"
     return Count(counted * result.elements, tensors, [result], kind, detail=detail)
@@ -86,7 +97,8 @@ def _lists(call: Call, flops: int) -> Count:
     some = call.tensors(0)
     lists = [one for one in call.operands if isinstance(one, tuple)]
     elements = sum(one.elements for one in some)
-    return Count(flops * elements, [one for several in lists for one in several], some, some[0].type)
+    written = [one.like(*one.shape) for one in some]
+    return Count(flops * elements, [one for several in lists for one in several], written, some[0].type)
 
 
 def _halves(call: Call) -> Count:

@@ -90,12 +90,16 @@ def _scaled(call: Call) -> Count:
 
 
 def _grouped(call: Call) -> Count:
-    """Rows of the first, each times the matrix of its group: how many rows a group has makes no difference."""
+    """Rows of the first, each times the matrix of its group: how many rows a group has makes no difference.
+
+    Products of 8 bits come to more, and to which type is not recorded.
+    """
     rows, matrices = call.tensor(0, 2), call.tensor(1, 3)
     if rows.shape[1] != matrices.shape[1]:
         raise Missing("the shapes do not fit together")
     flops = 2 * rows.elements * matrices.shape[2]
-    return Count(flops, [rows, matrices], [rows.like(rows.shape[0], matrices.shape[2])], rows.type)
+    written = None if rows.type == "fp8" else [rows.like(rows.shape[0], matrices.shape[2])]
+    return Count(flops, [rows, matrices], written, rows.type)
 
 
 def _einsum(call: Call) -> Count:

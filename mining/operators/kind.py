@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from .call import Call, Tensor
 
-__all__ = ["Count", "Kind"]
+__all__ = ["NOTHING", "PART", "TYPED", "WHOLE", "Count", "Kind"]
+
+WHOLE, TYPED, PART, NOTHING = "whole", "typed", "part", "nothing"
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,14 @@ class Count:
 
 @dataclass(frozen=True)
 class Kind:
-    """Operators that one formula counts. A name stands for its in-place form, with `_` at its end, too."""
+    """Operators that one formula counts. A name stands for its in-place form, with `_` at its end, too.
+
+    `makes` says how much of what they make is in `Count.writes`: the whole; the whole, of a type that only the plain
+    arguments tell; a part, without statistics of rows or the like; nothing, since they write into their operands.
+    """
 
     name: str
     operators: tuple[str, ...]
     formula: str
     count: Callable[[Call], Count]
+    makes: str = WHOLE

@@ -5,7 +5,7 @@ from math import prod
 
 from .call import Call, Missing, scalar_type
 from .elementwise import floating
-from .kind import Count, Kind
+from .kind import PART, TYPED, WHOLE, Count, Kind
 
 __all__ = ["EMBEDDING", "KINDS", "RANDOM"]
 
@@ -29,13 +29,13 @@ def _same(call: Call) -> Count:
 
 def _filled(call: Call) -> Count:
     one = call.tensor(0)
-    return Count(0, (), [one], one.type)
+    return Count(0, (), [one.like(*one.shape)], one.type)
 
 
 def _joined(call: Call) -> Count:
     """Of a list: what is read is written. Types of tensors in lists are not recorded, so neither are bytes."""
     some = call.tensors(0)
-    return Count(0, some, some, some[0].type)
+    return Count(0, some, [one.like(*one.shape) for one in some], some[0].type)
 
 
 def _upsampled(call: Call) -> Count:
@@ -100,14 +100,14 @@ def _named(names: str) -> tuple[str, ...]:
     return tuple(f"aten::{name}" for name in names.split())
 
 
-def _kind(name: str, names: str, count: Callable[[Call], Count], formula: str = "0") -> Kind:
-    return Kind(name, _named(names), formula, count)
+def _kind(name: str, names: str, count: Callable[[Call], Count], formula: str = "0", makes: str = WHOLE) -> Kind:
+    return Kind(name, _named(names), formula, count, makes)
 
 
 EMBEDDING = (
     _kind("embedding", "embedding", _rows),
     _kind("embedding_backward", "embedding_dense_backward", _row_gradients, "1 for each element of the gradient"),
-    _kind("embedding_bag", "_embedding_bag _embedding_bag_forward_only", _bags, "indices·width: sums"),
+    _kind("embedding_bag", "_embedding_bag _embedding_bag_forward_only", _bags, "indices·width: sums", PART),
     _kind("index_select", "index_select", _selected),
     _kind("gather", "gather", _gathered),
 )
@@ -117,7 +117,7 @@ RANDOM = (
 )
 KINDS = (
     _kind("copy", "copy", _copy),
-    _kind("cast", "_to_copy to", _cast),
+    _kind("cast", "_to_copy to", _cast, makes=TYPED),
     _kind("clone", "clone contiguous transpose flip roll", _same),
     _kind("fill", "fill zero", _filled),
     _kind("cat", "cat stack _cat", _joined),

@@ -9,7 +9,7 @@ that of the bias 1. Statistics of rows are in neither FLOPs nor bytes.
 from collections.abc import Callable, Sequence
 
 from .call import Call, Missing, Tensor
-from .kind import Count, Kind
+from .kind import NOTHING, PART, Count, Kind
 
 __all__ = ["KINDS"]
 
@@ -110,21 +110,21 @@ def _rms_added_into(call: Call) -> Count:
 GRADIENT = "n·(10 for the input, 2 for the weight, 1 for the bias), of those computed; 9 without a weight"
 
 KINDS = (
-    Kind("layer_norm", ("aten::native_layer_norm",), "n·(5 + weight + bias)", _forward(5, 2, 3)),
+    Kind("layer_norm", ("aten::native_layer_norm",), "n·(5 + weight + bias)", _forward(5, 2, 3), PART),
     Kind("layer_norm_backward", ("aten::native_layer_norm_backward",), GRADIENT, _layer_backward),
-    Kind("group_norm", ("aten::native_group_norm",), "n·(5 + weight + bias)", _forward(5, 1, 2)),
-    Kind("group_norm_run", ("aiter::_groupnorm_run",), "n·(5 + weight + bias)", _forward(5, 2, 3)),
+    Kind("group_norm", ("aten::native_group_norm",), "n·(5 + weight + bias)", _forward(5, 1, 2), PART),
+    Kind("group_norm_run", ("aiter::_groupnorm_run",), "n·(5 + weight + bias)", _forward(5, 2, 3), PART),
     Kind("group_norm_backward", ("aten::native_group_norm_backward",), GRADIENT, _group_backward),
-    Kind("rms_norm", ("aten::_fused_rms_norm",), "n·(3 + weight)", _forward(3, 2, None)),
+    Kind("rms_norm", ("aten::_fused_rms_norm",), "n·(3 + weight)", _forward(3, 2, None), PART),
     Kind(
         "rms_norm_backward",
         ("aten::_fused_rms_norm_backward",),
         "n·(7 for the input, 2 for the weight), of those computed; 6 without a weight",
         _rms_backward,
     ),
-    Kind("rms_norm_into", ("_C::rms_norm", "aiter::rmsnorm", "sgl_kernel::rmsnorm"), "4·n", _rms_into),
-    Kind("add_rms_norm", ("_C::fused_add_rms_norm", "sgl_kernel::fused_add_rmsnorm"), "5·n", _rms_added),
-    Kind("add_rms_norm_into", ("aiter::add_rmsnorm",), "5·n", _rms_added_into),
+    Kind("rms_norm_into", ("_C::rms_norm", "aiter::rmsnorm", "sgl_kernel::rmsnorm"), "4·n", _rms_into, NOTHING),
+    Kind("add_rms_norm", ("_C::fused_add_rms_norm", "sgl_kernel::fused_add_rmsnorm"), "5·n", _rms_added, NOTHING),
+    Kind("add_rms_norm_into", ("aiter::add_rmsnorm",), "5·n", _rms_added_into, NOTHING),
     Kind(
         "batch_norm",
         (
@@ -133,6 +133,7 @@ KINDS = (
         ),
         "n·(5 in training, 2 in evaluation, + weight + bias)",
         _batch,
+        PART,
     ),
     Kind("batch_norm_backward", ("aten::native_batch_norm_backward",), f"in training {GRADIENT}", _batch_backward),
     Kind(

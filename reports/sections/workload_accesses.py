@@ -33,6 +33,7 @@ def extremes(trace: Trace, ask: Ask) -> Section:
             Column("calls", "Launches", "count"),
             Column("accesses", "Accesses", "count"),
             Column("tensor_bytes", "Tensors", "bytes"),
+            Column("outputs", "Outputs known by"),
             Column("object_bytes", "Objects", "bytes"),
         )
         return (table("Most called, and most memory referred to", columns, found), *_stack(ask))
@@ -68,6 +69,8 @@ def _working_sets(found: Finding, ask: Ask) -> tuple[Block, ...]:
         Column("evidence", "Evidence"),
         Column("launches", "Launches", "count"),
         Column("known", "Known", "count"),
+        Column("inputs_only", "Inputs only", "count"),
+        Column("outputs_in_part", "Outputs in part", "count"),
         Column("max_bytes", "Working set (largest)", "bytes"),
         Column("min_bytes", "Smallest", "bytes"),
         Column("mean_bytes", "Mean", "bytes"),

@@ -1,5 +1,6 @@
 """Footprints, working sets, lives and accesses, each on a trace small enough to do by hand."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from data.generator.accelprof import Allocation, Launch, app_metric
 from tests.building import build
 from tracelode.collect.ingest import read
 from tracelode.mining.mine import find, mine
+from tracelode.mining.workload_runs import runs
 from tracelode.store import Archive, Trace
 from tracelode.store.errors import NotCollected
 
@@ -101,20 +103,68 @@ def test_working_sets_of_operands_are_level_b_with_numpys_percentile(tmp_path: P
     )
     found = find(trace, archive, "working_sets")
     (row,) = found.rows.to_dicts()
-    bytes_ = 4 * np.array(sizes)
+    bytes_ = 2 * 4 * np.array(sizes)  # as much comes out as goes in
     assert (row["granularity"], row["evidence"], row["launches"], row["known"]) == ("tensor", "B", 6, 5)
-    assert (row["max_bytes"], row["min_bytes"], row["mean_bytes"], row["median_bytes"]) == (40, 4, 16.0, 12.0)
-    assert row["p90_bytes"] == pytest.approx(np.percentile(bytes_, 90))  # 30.4
-    assert (row["footprint_bytes"], row["ratio"], row["unused_bytes"]) == (80.0, 2.0, 40.0)
+    assert (row["max_bytes"], row["min_bytes"], row["mean_bytes"], row["median_bytes"]) == (80, 8, 32.0, 24.0)
+    assert row["p90_bytes"] == pytest.approx(np.percentile(bytes_, 90))  # 60.8
+    assert (row["footprint_bytes"], row["ratio"], row["unused_bytes"]) == (80.0, 1.0, 0.0)
     assert row["accesses"] is None
     assert row["accesses_per_page"] is None
     assert found.notes == (
-        "Evidence B: operand tensors of the launching operator, an upper bound; outputs are not recorded.",
+        "Evidence B: operand tensors of the launching operator, its inputs and the outputs that its formula gives, an "
+        "upper bound on what a kernel touches of these.",
+        "The outputs of all 5 launches with operands are counted.",
     )
     assert archive.open(trace.id).sql(found.sql).equals(found.rows)
     points = find(trace, archive, "working_set_points")
     assert points.rows["launches"].sum() == 5
     assert points.sentence == "The working set is never above what is known to be allocated."
+
+
+def test_outputs_count_where_they_are_known_and_the_note_says_where_not(tmp_path: Path) -> None:
+    # bytes that go in and come out: 4 × (6 + 12) and 4 × 8, twice; 4 × 20 in place; 4 × 5 and not known;
+    # 4 × (16 + 8 + 8) and 4 × 16 without the statistics
+    calls = [
+        ("aten::mm", [[2, 3], [3, 4]]),
+        ("aten::mm", [[2, 3], [3, 4]]),
+        ("aten::add_", [[10], [10]]),
+        ("my::operator", [[5]]),
+        ("aten::native_layer_norm", [[2, 8], [], [8], [8]]),
+    ]
+    ops = [
+        {"id": at, "name": name, "start_ns": 10 * at, "end_ns": 10 * at + 9, "shapes": json.dumps(shapes),
+         "types": json.dumps(["float" if one else "ScalarList" for one in shapes])}
+        for at, (name, shapes) in enumerate(calls)
+    ]  # fmt: skip
+    trace, archive = build(
+        tmp_path,
+        op=ops,
+        api=[{"start_ns": 10 * at + 1, "end_ns": 10 * at + 2, "correlation": at} for at in range(5)],
+        kernel=[_kernel(1000 + at, correlation=at) for at in range(5)],
+        allocation=[_life(200, 0, None)],
+    )
+    mined = mine(trace, archive, "memory_use")
+    assert mined.sql("select tensor_bytes, output_bytes, outputs from working_set order by launch").rows() == [
+        (104, 32, "formula"), (104, 32, "formula"), (80, 0, "operands"), (20, 0, "unknown"), (192, 64, "part")
+    ]  # fmt: skip
+    note = (
+        "Of 5 launches with operands 1 count inputs only, as their outputs are not known, and 1 lack some outputs, "
+        "such as statistics of rows."
+    )
+    for name in ("working_sets", "working_set_points"):
+        found = find(trace, archive, name)
+        assert found.notes[1:] == (note,)
+        assert [found.rows[column].sum() for column in ("operators", "inputs_only", "outputs_in_part")] == [5, 1, 1]
+        assert archive.open(trace.id).sql(found.sql).equals(found.rows)
+    extremes = find(trace, archive, "kernel_extremes")
+    assert extremes.rows.select("choice", "tensor_bytes", "output_bytes", "outputs").rows() == [
+        ("most called", 104, 32, "formula"), ("most memory", 192, 64, "part")
+    ]  # fmt: skip
+    assert extremes.sentence.endswith("touches of these; some of its outputs are not known).")
+    side = runs([("one", archive.open(trace.id))])
+    assert side.rows.select("working_set_bytes", "operators", "inputs_only", "outputs_in_part").rows() == [
+        (192, 5, 1, 1)
+    ]
 
 
 def test_an_operand_of_unknown_type_makes_the_working_set_unknown(tmp_path: Path) -> None:
@@ -136,6 +186,8 @@ def test_a_log_of_launches_gives_measured_working_sets_at_both_granularities(tmp
         ("object", "A", 7 * mib, 2 * mib, 6.0 * mib, 7.0 * mib, 7.0 * mib),
     ]
     assert found.rows["object_ratio"].to_list() == [7 / 6, 1.0]
+    assert found.rows["inputs_only"].to_list() == [None, None]  # what is measured lacks no outputs
+    assert found.notes == ("Evidence A: measured accesses.",)
     # 9 699 328 accesses over the 1792 pages of 7 MiB, and the 1536 of 6 MiB
     assert found.rows["accesses_per_page"].to_list() == [9_699_328 / 1536, 9_699_328 / 1792]
 

@@ -10,6 +10,11 @@ def test_the_result_has_the_shape_that_operands_are_expanded_to() -> None:
     assert worked("aten::mul", [4], [5]).missing == "the shapes do not fit together"
 
 
+def test_a_tensor_that_is_written_into_counts_once() -> None:
+    assert worked("aten::mul", [4], [4], [4]).bytes == 4 * (4 + 4 + 4)
+    assert worked("aten::exp", [4], [4]).bytes == 4 * (4 + 4)
+
+
 def test_a_number_is_a_tensor_of_one_element() -> None:
     assert worked("aten::mul", [4], [], types=["float", "double"]).bytes == 16 + 8 + 16
     assert worked("aten::mul", [4], None).bytes == 32

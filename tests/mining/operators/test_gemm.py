@@ -54,6 +54,8 @@ def test_vectors_are_matrices_of_one_row_or_column() -> None:
 def test_rows_of_groups_are_multiplied_once_each() -> None:
     # 10 rows of 4 columns, whatever group they are in, each times a matrix of 4 by 5
     assert worked("aten::_grouped_mm", [10, 4], [3, 4, 5], [3], type="c10::BFloat16").flops == 2 * 10 * 4 * 5
+    scaled = worked("aten::_scaled_grouped_mm", [10, 4], [3, 4, 5], [3], type="c10::Float8_e4m3fn")
+    assert (scaled.flops, scaled.bytes) == (2 * 10 * 4 * 5, None)  # its result is wider, and nothing says how wide
 
 
 def test_a_scaled_product_tells_the_type_of_its_result_by_number() -> None:

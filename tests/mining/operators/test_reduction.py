@@ -46,6 +46,21 @@ def test_a_result_whose_shape_is_not_told_leaves_flops() -> None:
     assert (done.flops, done.bytes, done.bytes_missing) == (20, None, "shape of the result not known")
 
 
+def test_the_type_asked_for_is_that_of_the_result() -> None:
+    half = {"type": "c10::Half"}
+    assert worked("aten::sum", [4, 5], None, None, None, values=["", "[1]", "False", "6"], **half).bytes == 40 + 4 * 4
+    assert worked("aten::sum", [4, 5], None, values=["", "6"], **half).bytes == 40 + 4
+    assert worked("aten::mean", [4, 5], None, values=["", ""], **half).bytes == 40 + 2
+    assert worked("aten::cumsum", [4, 5], None, None, values=["", "1", "6"], **half).bytes == 40 + 80
+    assert worked("aten::_softmax", [2, 6], None, None, values=["", "1", "True"], **half).bytes == 24 + 48
+    back = worked("aten::_softmax_backward_data", [2, 6], [2, 6], None, None, values=["", "", "1", "5"])
+    assert back.bytes == 2 * 48 + 24
+
+
+def test_the_larger_of_two_tensors_is_no_reduction() -> None:
+    assert worked("aten::max", [4, 5], [4, 5]).bytes_missing == "shape of the result not known"
+
+
 def test_other_reductions() -> None:
     assert worked("aten::linalg_vector_norm", [4, 5], None, None, None).flops == 40
     assert worked("aten::var", [4, 5], None).flops == 80
