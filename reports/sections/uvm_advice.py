@@ -71,7 +71,9 @@ def _advice(found: Finding, evidence: Finding, columns: tuple[Column, ...]) -> t
     pasted = tuple(c for c in columns if c.key in ("cuda", "hip"))
     told += [_told(row, pasted) for row in found.rows.head(TOLD).to_dicts() if row["hip"]]
     told.append(known_table("Advice on each range, estimated; the most that could be saved first", columns, found))
-    return (*told, known_table("What it rests on", EVIDENCE, evidence))
+    if len(evidence.rows):
+        told.append(known_table("What it rests on", EVIDENCE, evidence))
+    return tuple(told)
 
 
 def _told(row: Mapping[str, Any], pasted: tuple[Column, ...]) -> Text:

@@ -45,8 +45,13 @@ def section(trace: Trace, ask: Ask) -> Section:
 
 
 def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
-    told: list[Block] = [known_table("Stall by device: unions, each moment once", DEVICES, found)]
-    for name, caption in (("uvm_kernels", "By kernel, the longest stall first"), ("uvm_operators", "By operator")):
+    is_told = "stall_ns" in found.rows.columns and found.rows["stall_ns"].count() > 0
+    what, first = ("Stall", "the longest stall") if is_told else ("Faults and moves", "the most bytes to the device")
+    told: list[Block] = [known_table(f"{what} by device: unions, each moment once", DEVICES, found)]
+    for name, caption in (
+        ("uvm_kernels", f"By kernel, {first} first"),
+        ("uvm_operators", f"By operator, {first} first"),
+    ):
         try:
             part = ask(name)
         except NotCollected as missing:

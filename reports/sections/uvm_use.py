@@ -1,11 +1,12 @@
 """How each object and tensor is used over the run, and which blocks of memory are accessed when."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ...mining.finding import Finding
 from ...store.trace import Trace
 from ..charts.matrix import matrix
-from ..known import known_section
+from ..known import known_table
 from ..report import Block, Chart, Column, Section
 from ..shown import Ask, section_of, table
 from ..units import show
@@ -25,6 +26,8 @@ USE = (
     Column("coverage", "Touched", "share"),
     Column("evidence", "Evidence"),
 )
+COME: Mapping[str, str] = {"accesses": "Faults, and moves of 64 KiB", "density": "Of these a byte"}
+"""Titles of what stands for accesses where none were measured."""
 HOT = (
     Column("process", "Process", "id"),
     Column("clock", "Clock"),
@@ -38,13 +41,20 @@ HOT = (
 
 def use(trace: Trace, ask: Ask) -> Section:
     """The section on classes of use."""
-    caption = "Use of each object and tensor, the most accesses first"
-    return known_section("uvm_use", "How memory is used", ask, caption, USE)
+    return section_of("uvm_use", "How memory is used", ask, "uvm_use", _use)
 
 
 def hot(trace: Trace, ask: Ask) -> Section:
     """The section on blocks over time."""
     return section_of("hotness", "Hotness by 2 MiB and window", ask, "hotness", _hot)
+
+
+def _use(found: Finding) -> tuple[Block, ...]:
+    """One table; the columns of accesses say what was counted in their place where no access was measured."""
+    measured = found.rows["evidence"][0] == "accesses"
+    columns = USE if measured else tuple(replace(one, title=COME.get(one.key, one.title)) for one in USE)
+    first = "the most accesses" if measured else "the most faults and moves"
+    return (known_table(f"Use of each object and tensor, {first} first", columns, found),)
 
 
 def _hot(found: Finding) -> tuple[Block, ...]:

@@ -117,6 +117,35 @@ def test_advice_comes_with_its_rule_its_evidence_and_the_lines_to_paste(made: tu
     assert "Estimates from one run, not measured" in section.notes[0]
 
 
+def _captions(report: Report, key: str) -> list[str]:
+    return [block.caption for block in _section(report, key).blocks if isinstance(block, Table)]
+
+
+def test_captions_name_a_stall_and_accesses_only_where_there_are_some(
+    made: tuple[Report, Trace], log: tuple[Report, Trace], tmp_path: Path
+) -> None:
+    without, _ = _report(*run(tmp_path, fault=None))
+    assert _captions(made[0], "uvm_stall")[:2] == [
+        "Stall by device: unions, each moment once",
+        "By kernel, the longest stall first",
+    ]
+    assert _captions(without, "uvm_stall")[:2] == [
+        "Faults and moves by device: unions, each moment once",
+        "By kernel, the most bytes to the device first",
+    ]
+    come = ["Faults, and moves of 64 KiB", "Of these a byte"]
+    for report, titles in ((log[0], ["Accesses", "Accesses a byte"]), (without, come)):
+        table = next(block for block in _section(report, "uvm_use").blocks if isinstance(block, Table))
+        assert [one.title for one in table.columns if one.key in ("accesses", "density")] == titles
+
+
+def test_advice_to_leave_all_as_it_is_has_no_empty_table_of_evidence(tmp_path: Path) -> None:
+    kernels = [{"start_ns": 0, "end_ns": 1_000_000, "name": "a"}]
+    report, _ = _report(*run(tmp_path, kernel=kernels))
+    assert _section(report, "uvm_advice").sentence == "No range costs kernels enough to advise anything."
+    assert _captions(report, "uvm_advice") == ["Advice on each range, estimated; the most that could be saved first"]
+
+
 def test_what_was_not_collected_stands_at_the_end_with_how_to_record_it(tmp_path: Path) -> None:
     report, _ = _report(*run(tmp_path, fault=None, kernel=None))
     lost = report.sections[-1]
