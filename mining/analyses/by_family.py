@@ -7,6 +7,9 @@ from ..words import duration, percent, plural
 
 NEEDS = ("attribution",)
 
+FIRST = 4
+"""Families that the sentence names."""
+
 
 def find(trace: Trace) -> Finding:
     """Categories of kernels by their names (`store.kinds`), directions of copies, and fills.
@@ -17,8 +20,10 @@ def find(trace: Trace) -> Finding:
     rows = trace.sql(sql)
     whole = total(rows, "work_ns")
     known = rows.filter(rows["part"] != UNATTRIBUTED)
-    told = [f"{part} {percent(ns, whole)}" for part, ns in known.head(4).select("part", "work_ns").rows()]
-    sentence = f"Of {duration(whole)} of device work in {plural(total(rows, 'launches'), 'kernel')}: {', '.join(told)}."
+    told = [f"{part} {percent(ns, whole)}" for part, ns in known.head(FIRST).select("part", "work_ns").rows()]
+    rest = {"others": total(known[FIRST:], "work_ns"), UNATTRIBUTED: whole - total(known, "work_ns")}
+    said = [*told, *(f"{part} {percent(ns, whole)}" for part, ns in rest.items() if ns)]
+    sentence = f"Of {duration(whole)} of device work in {plural(total(rows, 'launches'), 'kernel')}: {', '.join(said)}."
     if not told:
         sentence = "The names of the kernels tell no family."
     return Finding("by_family", sentence, rows, sql)

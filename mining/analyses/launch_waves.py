@@ -12,9 +12,19 @@ TAIL = (
     "Kernels that run beside each other make it less, blocks of unequal length more or less."
 )
 SQL = f"""
+, counted as (
+    select
+        launches,
+        time_ns,
+        tail_ns,
+        case when started <= 2 then started - 1 when started <= 4 then 2 when started <= 8 then 4 else 8 end::bigint
+            as above_waves,
+        least(last_blocks * 10 // wave, 9) / 10 as fill_from
+    from held
+    where wave is not null
+)
 select
-    case when started <= 2 then started - 1 when started <= 4 then 2 when started <= 8 then 4 else 8 end::bigint
-        as above_waves,
+    above_waves,
     case above_waves
         when 0 then 'up to 1 wave'
         when 1 then '1 to 2 waves'
@@ -22,12 +32,11 @@ select
         when 4 then '4 to 8 waves'
         else 'above 8 waves'
     end as waves,
-    least(last_blocks * 10 // wave, 9) / 10 as fill_from,
+    fill_from,
     {TIMES},
     sum(tail_ns)::bigint as tail_ns
-from held
-where wave is not null
-group by above_waves, waves, fill_from
+from counted
+group by above_waves, fill_from
 order by above_waves, fill_from
 """
 

@@ -4,7 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..evidence_levels import HINTS, OUTPUTS, outputs_told, told
 from ..finding import Finding, total
-from ..words import size
+from ..words import count, size
 
 NEEDS = ("memory_use",)
 
@@ -75,9 +75,11 @@ def find(trace: Trace) -> Finding:
     if not len(rows):
         raise NotCollected("what memory kernels touch", HINTS["B"])
     first = rows.row(0, named=True)
+    lacks = first["known"] < first["launches"]
+    among = f" of the {count(first['known'])} of {count(first['launches'])} of which that is known" if lacks else ""
     sentence = (
         f"The working set is {size(first['max_bytes'])}: the most {first['granularity']} bytes that one kernel "
-        f"{'touches' if first['evidence'] == 'A' else 'is given as operands'}; the median kernel has "
+        f"{'touches' if first['evidence'] == 'A' else 'is given as operands'}; the median kernel{among} has "
         f"{size(first['median_bytes'])}."
     )
     if first["ratio"] is not None:

@@ -166,6 +166,16 @@ def test_the_stack_of_the_kernel_with_the_largest_operands_joins_python_and_oper
     assert archive.open(trace.id).sql(found.sql).equals(found.rows)
 
 
+def test_the_name_that_is_called_most_is_not_that_of_one_of_its_forms(tmp_path: Path) -> None:
+    names = ("void scale<float>(float*)", "void scale<half>(half*)", "void scale<half>(half*)", "copy", "copy")
+    kernels = [{"name": name, "start_ns": 10 * at, "end_ns": 10 * at + 5} for at, name in enumerate(names)]
+    found = find(*build(tmp_path, kernel=kernels), "kernel_extremes")
+    assert found.sentence.startswith("Most called: scale, 3 times under 2 full names. What memory kernels touch")
+    assert found.rows.select("launch", "short", "kernel", "calls", "full_names", "evidence").rows() == [
+        (0, "scale", "void scale<float>(float*)", 3, 2, None)
+    ]
+
+
 def test_without_kernels_there_is_no_frequency(tmp_path: Path) -> None:
     trace, archive = build(tmp_path, copy=[{"start_ns": 0, "end_ns": 1}])
     for name in ("kernel_frequency", "kernel_ranks", "kernel_counts", "kernel_extremes"):

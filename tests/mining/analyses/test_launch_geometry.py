@@ -209,6 +209,7 @@ def test_all_shapes_are_as_a_loop_over_them_finds(tmp_path: Path) -> None:
     ]
     trace, archive = build(tmp_path, kernel=kernels, device=[_device(NSIGHT)])
     rows = find(trace, archive, "launch_waves").rows
+    assert len(rows) == len(rows.unique(["above_waves", "fill_from"]))
     tail, counted = 0, dict.fromkeys((0, 1, 2, 4, 8), 0)
     for one in kernels:
         warps = -(-one["block_x"] // 32)
