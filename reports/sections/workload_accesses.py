@@ -28,9 +28,10 @@ def extremes(trace: Trace, ask: Ask) -> Section:
         columns = (
             Column("choice", "Which"),
             Column("launch", "Launch", "id"),
-            Column("kernel", "Kernel"),
+            Column("short", "Kernel"),
             Column("evidence", "Evidence"),
             Column("calls", "Launches", "count"),
+            Column("full_names", "Full names", "count"),
             Column("accesses", "Accesses", "count"),
             Column("tensor_bytes", "Tensors", "bytes"),
             Column("outputs", "Outputs known by"),
