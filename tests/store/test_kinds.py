@@ -46,7 +46,16 @@ JUDGED = {
         "matrix_multiply_kernel",
     ),
     "pooling": ("void at::native::(anonymous namespace)::max_pool_forward_nchw<float, float>(int)",),
-    "optimizer": ("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>>",),
+    "optimizer": (
+        "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>>",
+        "void multi_tensor_apply_kernel<TensorListMetadata<4>, LAMBStage1Functor<float>>",
+        "void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, FusedSgdMathFunctor<float, 2>>",
+        "void at::native::multi_tensor_apply_kernel<TensorListMetadata<1>, UnaryOpFunctor<float>, "
+        "at::native::_amp_foreach_non_finite_check_and_unscale_cuda_(at::Tensor&)::{lambda()#1}>",
+        "void at::native::multi_tensor_apply_kernel<TensorListScalarListMetadata<float, 3>, "
+        "PointwiseOpScalarListFunctor<float, 3, 3, 0>, std::divides<float>>",
+        "multi_tensor_apply_kernel",
+    ),
     "embedding": (
         "void bounds_check_indices_kernel<long>(fbgemm_gpu::FixedDivisor)",
         "void at::native::index_elementwise_kernel<128, 4, gather>",
@@ -54,6 +63,10 @@ JUDGED = {
     "reduction": (
         "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",
         "small_reduce_kernel",
+        "void nrm2_kernel<double, double, double, (int)0, (int)0, (int)128>(cublasNrm2Params<int, T1, T3>)",
+        "void dot_kernel<float, 128, 0, cublasDotParams<cublasGemvTensorStridedBatched<float const>>>",
+        "_Z11nrm2_kernelIdddLi0ELi0ELi128EEv16cublasNrm2ParamsIiT_T1_E",
+        "void at::native::multi_tensor_apply_kernel<TensorListMetadata<1>, at::native::LpNormFunctor<float>>",
         "triton_per_fused__to_copy_addmm_mean_pow_view_7",
     ),
     "elementwise": (
@@ -63,6 +76,9 @@ JUDGED = {
         "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(__nv_bfloat16 const*)",
         "void (anonymous namespace)::elementwise_kernel_with_index<int, at::native::arange_cuda_out>",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float>(cudnn::ops::nchw2nhwc_params_t<float>)",
+        "void scal_kernel_val<double, double>(cublasScalParamsVal<T1, T2>)",
+        "void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<long, 2, 1, 1>, "
+        "at::native::Copy<long, long>>",
         "void unary_op_kernel<&(op_sigmoid(float)), float>(float const*)",
     ),
     "other": ("laplacian_kernel", ""),
