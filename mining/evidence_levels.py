@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 
+from ..store.errors import NotCollected
+from ..store.trace import Trace
 from .words import count
 
-__all__ = ["HINTS", "LACKS", "LEVELS", "OUTPUTS", "outputs_told", "told"]
+__all__ = ["HINTS", "LACKS", "LEVELS", "OUTPUTS", "memory_missing", "outputs_told", "told"]
 
 LEVELS = {
     "A": "evidence A: measured accesses",
@@ -29,6 +31,13 @@ OUTPUTS = """nullif(count(outputs), 0) as operators,
 LACKS = {"unknown": "; its outputs are not known", "part": "; some of its outputs are not known"}
 """What the operands of one launch lack, by `working_set.outputs`."""
 
+EVENTS = """
+select (count(*) filter (name = 'memory change' and device is not null)) > 0, count(*) > 0
+from counter
+where name in ('memory allocated', 'memory reserved', 'memory change')
+"""
+"""SQL: whether there are memory events of a device without addresses, and whether there are any, also of the host."""
+
 
 def told(levels: Iterable[str]) -> str:
     """The levels in words, surest first: 'Evidence A: measured accesses.'"""
@@ -46,3 +55,18 @@ def outputs_told(launches: int, inputs_only: int, in_part: int) -> tuple[str, ..
         f"Of {count(launches)} launches with operands {count(inputs_only)} count inputs only, as their outputs are not "
         f"known, and {count(in_part)} lack some outputs, such as statistics of rows.",
     )
+
+
+def memory_missing(trace: Trace, what: str, *, lacks: str = "addresses") -> NotCollected:
+    """The error where device memory does not tell `what`: events that were recorded are not asked for once more.
+
+    `lacks` is what memory events of older recordings have not, and `what` needs.
+    """
+    unaddressed, recorded = trace.sql(EVENTS.strip()).row(0) if trace.has("counter") else (False, False)
+    if unaddressed:
+        why = f"the memory events of this trace have no {lacks}, as an older PyTorch writes them"
+        return NotCollected(f"{what}: {why}", "profile with memory in a newer PyTorch, or dump a memory snapshot")
+    if (recorded or trace.has("allocation")) and not trace.has("memory_curve"):
+        why = "the memory events of this trace are of the host alone"
+        return NotCollected(f"{what}: {why}", "dump a memory snapshot, which is of the device")
+    return NotCollected(what, HINTS["C"])

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .sorting import Ints
 
-__all__ = ["STAGES", "Curve", "alive_at", "of_lives", "stages", "values_at"]
+__all__ = ["STAGES", "Curve", "alive_at", "is_flat", "of_lives", "returns", "stages", "values_at"]
 
 STAGES = ("ramp-up", "peak", "ramp-down")
 
@@ -24,6 +24,8 @@ WORTH = 0.02
 
 FLAT = 0.1
 """A curve that varies by no more than this share of its peak is all peak."""
+NEAR = 0.1
+"""A level is near another when they differ by no more than this share of what the curve varies by."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,6 +66,16 @@ def values_at(curve: Curve, moment: Ints) -> Ints:
     return curve.bytes[np.maximum(at, 0)]
 
 
+def is_flat(bytes_: Ints) -> bool:
+    """Whether a curve hardly varies, by no more than a tenth of its peak; one of no changes does not."""
+    return not len(bytes_) or _span(bytes_) <= FLAT * float(abs(bytes_).max())
+
+
+def returns(bytes_: Ints) -> bool:
+    """Whether the last level is near the first: apart by no more than a tenth of what the curve varies by."""
+    return abs(float(bytes_[-1] - bytes_[0])) <= NEAR * _span(bytes_)
+
+
 def stages(bytes_: Ints) -> tuple[int, int]:
     """The first change of the peak and the first of the ramp-down: the two change points that fit the curve best.
 
@@ -72,10 +84,9 @@ def stages(bytes_: Ints) -> tuple[int, int]:
     search from coarse to fine.
     """
     count = len(bytes_)
-    span = float(bytes_.max() - bytes_.min()) if count else 0.0
-    if not count or span <= FLAT * float(abs(bytes_).max()):
+    if is_flat(bytes_):
         return 0, count
-    fit = _Fit((bytes_ - bytes_.min()) / span)
+    fit = _Fit((bytes_ - bytes_.min()) / _span(bytes_))
     low, high, step = (0, 0), (count, count), max(1, -(-count // GRID))
     while True:
         first, last = (np.unique(np.r_[np.arange(a, b, step), b]) for a, b in zip(low, high, strict=True))
@@ -85,6 +96,10 @@ def stages(bytes_: Ints) -> tuple[int, int]:
         low = (max(0, best[0] - step), max(0, best[1] - step))
         high = (min(count, best[0] + step), min(count, best[1] + step))
         step = max(1, 2 * step // GRID)
+
+
+def _span(bytes_: Ints) -> float:
+    return float(bytes_.max() - bytes_.min())
 
 
 class _Fit:

@@ -1,8 +1,7 @@
 """What is reserved of a device's memory against what is allocated of it, over time, as SQL."""
 
-from ..store.errors import NotCollected
 from ..store.trace import Trace
-from .evidence_levels import HINTS
+from .evidence_levels import memory_missing
 
 __all__ = ["RESERVE", "needed"]
 
@@ -52,4 +51,5 @@ allocated. Only curves of one `source` are set against each other.
 def needed(trace: Trace) -> None:
     """Raises `NotCollected` where no device has both, over time."""
     if not trace.has("memory_curve") or not trace.sql(f"{RESERVE}\nselect count(*) from reserve").item():
-        raise NotCollected("what is reserved and what is allocated of a device's memory, over time", HINTS["C"])
+        what = "what is reserved and what is allocated of a device's memory, over time"
+        raise memory_missing(trace, what, lacks="totals")

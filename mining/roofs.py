@@ -74,10 +74,14 @@ MEASURES = f"""
 
 @dataclass(frozen=True)
 class Roofs:
-    """`work`, SQL that begins a query, and what limits it: devices whose peaks are not known, and what is compared."""
+    """`work`, SQL that begins a query, and what limits it: devices whose peaks are not known, and what is compared.
+
+    `roofless` names the devices where none of them has a peak and a bandwidth that are known: nothing is bound then.
+    """
 
     work: str
     notes: tuple[str, ...]
+    roofless: tuple[str, ...]
 
 
 def roofs(trace: Trace) -> Roofs:
@@ -89,18 +93,22 @@ def roofs(trace: Trace) -> Roofs:
     rows: list[str] = []
     known: dict[str, str] = {}
     unknown: dict[str, None] = {}
+    roofed = False
     for process, device, name, memory, told in _devices(trace):
         peaks = peaks_of(name, memory)
         bandwidth = peaks.bandwidth if peaks and peaks.bandwidth else told
         if peaks is None or not bandwidth:
             unknown[name or "a device without a name"] = None
+        else:
+            roofed = True
         if peaks:
             known[peaks.product] = peaks.source
         for kind in ARITHMETIC if peaks or bandwidth else ():
             rate = peaks.of(kind) if peaks else None
             rows.append(f"({process}, {device}, '{kind}', {_double(rate)}, {_double(bandwidth)})")
     values = "values " + ", ".join(rows) if rows else NOWHERE
-    return Roofs(f"with {WORK.format(values=values).strip()}", _notes(known, list(unknown)))
+    roofless = () if roofed else tuple(unknown)
+    return Roofs(f"with {WORK.format(values=values).strip()}", _notes(known, list(unknown)), roofless)
 
 
 def _devices(trace: Trace) -> list[Device]:

@@ -2,7 +2,8 @@
 
 Of what recordings say, the phase is taken from what is surest: the operator's own phase, a span of a phase, the
 autograd engine (a backward operator knows the thread of its forward one; forward is what has a backward operator of
-equal sequence number), and last the names of annotations such as `Optimizer.step`.
+equal sequence number), the names of annotations such as `Optimizer.step`, and last the thread of the autograd engine,
+which adds gradients up between the backward operators.
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ __all__ = ["Asked", "Site", "sites"]
 
 Texts = npt.NDArray[np.object_]
 
-SOURCES = ("operator", "span", "autograd", "sequence", "annotation")
+SOURCES = ("operator", "span", "autograd", "sequence", "annotation", "thread")
 """What tells a phase, the surest first."""
 
 OPERATORS = """
@@ -247,20 +248,43 @@ def _makers(rows: "pl.DataFrame") -> Ints:
 
 
 def _phases(rows: "pl.DataFrame", at: Ints) -> dict[str, Texts]:
-    """By the operators' own phases, by the autograd engine, and by its sequence numbers."""
+    """By the operators' own phases, by the autograd engine, by its sequence numbers, and by its thread."""
     parent, backward = _parents(rows), rows["backward"].to_numpy()
     sequence = rows["sequence"].fill_null(NONE).to_numpy()
     alike = np.where((parent != NONE) & (sequence[parent] == sequence) & ~backward, parent, NONE)
     top = nearest(alike, alike == NONE)
-    made = np.unique(_makers(rows)[backward & (sequence != NONE)])
+    makers = np.where(backward & (sequence != NONE), _makers(rows), NONE)
+    made = np.unique(makers[makers != NONE])
     comes_back = np.zeros(len(rows), bool)
-    comes_back[top[made[made != NONE]]] = True
+    comes_back[top[made]] = True
     names = np.array(rows["phase"].to_list(), object)
     return {
         "operator": _taken(_taken(names, nearest(parent, ~_is_none(names))), at),
         "autograd": _taken(_where(nearest(parent, backward) != NONE, "backward"), at),
         "sequence": _taken(_where(nearest(parent, comes_back) != NONE, "forward"), at),
+        "thread": _taken(_where(_on_engine(rows, makers), "backward"), at),
     }
+
+
+def _on_engine(rows: "pl.DataFrame", makers: Ints) -> npt.NDArray[np.bool_]:
+    """Operators between the first and the last backward one of a thread that runs the autograd engine alone.
+
+    Its backward operators have forward ones, `makers`, and no forward operator of any ran on it: the engine has a
+    thread for each device, on which it sums up gradients outside of operators of its own.
+    """
+    import polars as pl
+
+    thread = ["process", "thread"]
+    asked = rows.select(*thread, "start_ns", "end_ns")
+    spans = (
+        asked.filter(pl.Series(makers != NONE) & pl.col("thread").is_not_null())
+        .group_by(thread)
+        .agg(first=pl.col("start_ns").min(), last=pl.col("end_ns").max())
+    )
+    engines = spans.join(asked[np.unique(makers[makers != NONE])], on=thread, how="anti")
+    found = asked.join(engines, on=thread, how="left", maintain_order="left")
+    within = (found["start_ns"] >= found["first"]) & (found["end_ns"] <= found["last"])
+    return within.fill_null(value=False).to_numpy()
 
 
 def _taken(texts: Texts, which: Ints) -> Texts:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from ..store.trace import Trace
 from .nested import NONE
 from .operands import operands
+from .words import plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["launches_measured", "launches_of_kernels"]
+__all__ = ["devices_joined", "launches_measured", "launches_of_kernels"]
 
 NUMBERED = """
 select
@@ -80,6 +81,11 @@ where false
 """
 
 
+JOINED = """
+select distinct process, device, memory_device from working_set where device != memory_device order by process
+"""
+
+
 def launches_measured(trace: Trace) -> "pl.DataFrame | None":
     """The launches of which accesses were measured, with what they touch; None where a trace has none.
 
@@ -89,6 +95,19 @@ def launches_measured(trace: Trace) -> "pl.DataFrame | None":
     found = SUMS if trace.has("access") else NO_FOUND
     rows = trace.sql(MEASURED.format(told=told, found=found))
     return rows if len(rows) else None
+
+
+def devices_joined(trace: Trace) -> tuple[str, ...]:
+    """A note where kernels and memory of a process are told of devices of different numbers and taken as one."""
+    rows = trace.sql(JOINED)
+    if not len(rows):
+        return ()
+    process, device, memory = rows.row(0)
+    more = f" (and so on in {plural(len(rows) - 1, 'other')})" if len(rows) > 1 else ""
+    return (
+        f"Kernels of process {process} are told of device {device} and its memory of device {memory}{more}: there is "
+        "no other of either, so both are taken as the same device.",
+    )
 
 
 def launches_of_kernels(trace: Trace) -> "pl.DataFrame":

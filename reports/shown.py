@@ -18,7 +18,7 @@ Ask = Callable[[str], Finding]
 """Answers with the finding of the analysis of that name, or raises `NotCollected`."""
 Rows = Sequence[Mapping[str, Any]]
 
-TABLE = re.compile(r"\btable (\w+) was not collected")
+TABLE = re.compile(r"\btable (\w+) (?:was not collected|is not there)")
 WORK = "work of a device (kernels, copies or fills)"
 THINGS = {
     "kernel": "kernels",

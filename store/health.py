@@ -125,6 +125,7 @@ CUT = frozenset({"cut-table", "damaged", "damaged-table", "event-cap", "truncate
 
 PART_LOST = "may have been in the part of the recording that is missing or damaged"
 TRACED = "none happened, or none was recorded"
+UNADDRESSED = "its memory events have no addresses, as an older PyTorch writes them: only what they add up to is known"
 
 LOSES: Mapping[str, str] = {
     "kernel": "what the device computes",
@@ -208,15 +209,17 @@ def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
     hints = hints or {}
     needed = [name for name in TABLES if name in LOSES or name in hints]
     flawing = [name for name, table in TABLES.items() if trace.has(name) and "flaw" in table.names]
-    files = {name: file for name, file in trace.files.items() if name in {*COVERED, *flawing}}
+    files = {name: file for name, file in trace.files.items() if name in {*COVERED, *flawing, "counter"}}
     with damage_told(f"trace {trace.id[:12]}"), transient() as database:
         create_views(database, {trace.id: files}, categories="none")
         coverage = [row for table in COVERED if trace.has(table) for row in _coverage(database, trace, table)]
         flawed = [row for table in flawing for row in _flawed(database, table)]
         copying = _copying_kernels(database) if trace.has("kernel") else 0
+        unaddressed = trace.has("counter") and not trace.has("allocation") and _changes(database)
+        missing = [_missing(trace, name, hints, unaddressed) for name in needed if not trace.has(name)]
     return Health(
         collected=tuple(name for name in TABLES if trace.has(name) and name != "note"),
-        missing=tuple(_missing(trace, name, hints) for name in needed if not trace.has(name)),
+        missing=tuple(missing),
         coverage=tuple(coverage),
         flawed=tuple(flawed),
         unreliable=_unreliable(trace.notes),
@@ -225,8 +228,13 @@ def health(trace: Trace, hints: Mapping[str, str] | None = None) -> Health:
     )
 
 
-def _missing(trace: Trace, table: str, hints: Mapping[str, str]) -> Missing:
-    """A hint only where it is sure that the table was not recorded: the file is whole, and the option was not given."""
+def _missing(trace: Trace, table: str, hints: Mapping[str, str], unaddressed: bool) -> Missing:
+    """A hint only where it is sure that the table was not recorded: the file is whole, and the option was not given.
+
+    Memory events without addresses are no allocations, though they show that the option was given: `unaddressed`.
+    """
+    if table == "allocation" and unaddressed:
+        return Missing(table, "what holds memory, and how long", None, UNADDRESSED)
     hint = hints.get(table)
     doubt = None
     if (hint is not None or not hints) and any(note.kind in CUT for note in trace.notes):
@@ -234,6 +242,11 @@ def _missing(trace: Trace, table: str, hints: Mapping[str, str]) -> Missing:
     elif hint is not None and any(trace.has(other) for other, option in hints.items() if option == hint):
         doubt = TRACED
     return Missing(table, LOSES.get(table, TABLES[table].meaning), None if doubt else hint or None, doubt)
+
+
+def _changes(database: "duckdb.DuckDBPyConnection") -> bool:
+    """Whether there are memory events that tell the change in bytes alone: a trace has no allocations of these."""
+    return database.execute("select 1 from counter where name = 'memory change' limit 1").fetchone() is not None
 
 
 def _copying_kernels(database: "duckdb.DuckDBPyConnection") -> int:

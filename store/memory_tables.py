@@ -27,7 +27,7 @@ SITE = (
         "phase_from",
         TEXT,
         "what tells it: operator (its own phase), span (of a phase), autograd (its engine runs it), sequence (a "
-        "backward operator has its number), annotation (its name)",
+        "backward operator has its number), annotation (its name), thread (of the autograd engine alone)",
     ),
 )
 GRANULARITY = Column("granularity", TEXT, "object (of the driver, or of a pool) or tensor", required=True)
@@ -75,7 +75,8 @@ MEMORY = (
                 "stage",
                 TEXT,
                 "ramp-up, peak or ramp-down, of the main iteration that holds the peak; null outside it; of the whole "
-                "recording where there are fewer than 3 iterations",
+                "recording where there are fewer than 3 iterations, that one does not end near the level that it "
+                "begins with, or the curve hardly varies",
             ),
         ),
         sort=("process", "device", "granularity", "event"),
@@ -115,6 +116,12 @@ MEMORY = (
         (
             PROCESS,
             OF_DEVICE,
+            Column(
+                "memory_device",
+                I32,
+                "device whose memory it works with: `device`, or the ordinal that memory is told of where the process "
+                "has one device with kernels and one with memory, of another number",
+            ),
             Column("launch", I64, "number of the launch in its process, from 0", required=True),
             Column("start_ns", I64, "start on the device; null where the source has no times", "ns"),
             Column("kernel", TEXT, "kernel name"),

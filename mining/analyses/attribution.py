@@ -11,7 +11,7 @@ from ..sites import sites
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ()
 
 COLUMNS = """

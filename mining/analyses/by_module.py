@@ -61,7 +61,7 @@ def find(trace: Trace) -> Finding:
     whole, held = total(rows, "work_ns"), total(named, "work_ns")
     first = named.row(0, named=True)
     sources = {one for text in named["told_by"].drop_nulls() for one in str(text).split(", ")}
-    noun = "annotation" if sources == {"annotation"} else "module"
+    noun = "module" if "module" in sources else "annotation"
     sentence = (
         f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), noun)}; "
         f"{first['module']} has most: {percent(first['work_ns'], whole)}."

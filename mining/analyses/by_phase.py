@@ -4,7 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..attributed import UNATTRIBUTED, evidence, parts
 from ..finding import Finding, total
-from ..words import count, duration, percent
+from ..words import duration, percent, plural
 
 NEEDS = ("attribution", "memory_use")
 
@@ -18,7 +18,7 @@ def find(trace: Trace) -> Finding:
         raise NotCollected("phases (forward, backward, optimizer) of the device work", "annotate them in the program")
     whole = total(rows, "work_ns")
     told = [
-        f"{row['part']} {percent(row['work_ns'], whole)} in {count(row['launches'])} kernels"
+        f"{row['part']} {percent(row['work_ns'], whole)} in {plural(row['launches'], 'kernel')}"
         for row in rows.iter_rows(named=True)
     ]
     sentence = f"Of {duration(whole)} of device work: {', '.join(told)}."

@@ -47,5 +47,7 @@ def find(trace: Trace) -> Finding:
     sentence = (
         f"{percent(total(blocks, 'time_ns'), whole)} of {duration(whole)} of busy time is in "
         f"{plural(len(blocks), 'repeated block')} found by mining."
+        if len(blocks)
+        else f"No repeated block was found by mining in {duration(whole)} of busy time."
     )
     return Finding("by_structure", sentence, rows, SQL.strip())

@@ -28,5 +28,5 @@ def find(trace: Trace) -> Finding:
         if top < kinds
     ]
     sentence = f"{plural(whole, 'kernel')} of {plural(kinds, 'name')}" + (f": {', '.join(told)}." if told else ".")
-    sentence += f" Most called is {named['name'][0]}, {count(named['calls'][0])} times."
+    sentence += f" Most called is {named['name'][0]}, {plural(named['calls'][0], 'time')}."
     return Finding("kernel_frequency", sentence, rows, sql)

@@ -39,9 +39,14 @@ def find(trace: Trace) -> Finding:
     named = rows.filter(rows["layer"] != "no module")
     memory = named.filter(named["bound"] == "memory")
     time = total(rows, "time_ns")
-    sentence = (
-        f"{plural(len(named), 'module')} hold {percent(total(named, 'time_ns'), time)} of the kernel time of operators "
-        f"({duration(time)}); {count(len(memory))} of them, with {percent(total(memory, 'time_ns'), time)} of it, "
-        "are bound by memory."
+    holds = (
+        f"{plural(len(named), 'module')} {'holds' if len(named) == 1 else 'hold'} "
+        f"{percent(total(named, 'time_ns'), time)} of the kernel time of operators ({duration(time)})"
     )
+    if found.roofless:
+        sentence = f"{holds}; what bounds them is not known."
+        return Finding("layer_roofline", sentence, rows, query, found.notes)
+    those = f"{count(len(memory))} of them, with {percent(total(memory, 'time_ns'), time)} of it,"
+    bound = f"{those if len(memory) else 'none'} {'are' if len(memory) > 1 else 'is'} bound by memory"
+    sentence = f"{holds}; {bound}."
     return Finding("layer_roofline", sentence, rows, query, found.notes)

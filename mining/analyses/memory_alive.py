@@ -3,7 +3,7 @@
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..call_site import WHO
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding, total
 from ..levels import MAIN
 from ..words import plural, size
@@ -50,7 +50,7 @@ def find(trace: Trace) -> Finding:
     behind; else being alive at the end says nothing wrong of them: the recording ends before the program does.
     """
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", HINTS["C"])
+        raise memory_missing(trace, "allocations of device memory")
     steps = STEPS if trace.has("iteration") else NO_STEPS
     sql = SQL.format(who=WHO, steps=steps, least=LEAST, most_of=MOST_OF).strip()
     rows = trace.sql(sql)

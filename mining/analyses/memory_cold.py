@@ -3,7 +3,7 @@
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..call_site import WHO
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import HINTS, memory_missing, told
 from ..finding import Finding
 from ..words import count, duration, plural, size
 
@@ -82,7 +82,7 @@ def find(trace: Trace) -> Finding:
         )
         return Finding("memory_cold", sentence, rows, MEASURED.strip(), (told("A"),))
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", HINTS["C"])
+        raise memory_missing(trace, "allocations of device memory")
     rows = trace.sql(HELD.strip())
     if not len(rows):
         raise NotCollected("lifetimes of allocations", HINTS["C"])

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding
+from ..touched import devices_joined
 from ..words import size
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ left join launch
 order by curve.process, curve.device, curve.granularity
 """
 LAUNCHES = """
-    select process, device, granularity, count(bytes) as launches, avg(bytes) as launch_mean_bytes
+    select process, memory_device as device, granularity, count(bytes) as launches, avg(bytes) as launch_mean_bytes
     from (
-        select process, device, 'object' as granularity, object_footprint_bytes as bytes from working_set
+        select process, memory_device, 'object' as granularity, object_footprint_bytes as bytes from working_set
         union all
-        select process, device, 'tensor', tensor_footprint_bytes from working_set
+        select process, memory_device, 'tensor', tensor_footprint_bytes from working_set
     )
     group by all
 """
@@ -86,13 +86,14 @@ def find(trace: Trace) -> Finding:
     curve `NotCollected`.
     """
     if not trace.has("memory_curve"):
-        raise NotCollected("what is allocated on the device", HINTS["C"])
+        raise memory_missing(trace, "what is allocated on the device")
     launches = LAUNCHES if trace.has("working_set") else NO_LAUNCHES
     sql = SQL.format(launches=launches.rstrip() + "\n").strip()
     rows = trace.sql(sql)
     sentence = _sentence(rows, max(rows["granularity"]))  # tensors where they are known
     sources = tuple(f"{one}: {SOURCES[one]}." for one in sorted(set(rows["source"])))
-    return Finding("memory_footprint", sentence, rows, sql, (told("C"), *sources))
+    joined = devices_joined(trace) if trace.has("working_set") else ()
+    return Finding("memory_footprint", sentence, rows, sql, (told("C"), *sources, *joined))
 
 
 def _sentence(rows: "pl.DataFrame", granularity: str) -> str:

@@ -1,9 +1,8 @@
 """What holds the memory at the peak?"""
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..call_site import WHO
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding, total
 from ..words import percent, plural, size
 
@@ -11,6 +10,7 @@ NEEDS = ("memory_use",)
 
 UNKNOWN = {
     "seen in the recording": "what was allocated without a known origin",
+    "older than the recording": "what was allocated before the recording",
     "in no allocation of the recording": "what was allocated before the recording",
 }
 
@@ -29,7 +29,8 @@ held as (
         {WHO},
         count(*) as allocations,
         sum(bytes)::bigint as bytes,
-        (sum(bytes) filter (fate = 'alive at the end' or fate = 'kept'))::bigint as kept_bytes
+        (sum(bytes) filter (fate = 'alive at the end' or fate = 'kept'))::bigint as kept_bytes,
+        if(fate in ('older', 'kept'), 'older than the recording', 'seen in the recording') as told
     from memory_life
     where at_peak = 1
     group by all
@@ -48,11 +49,9 @@ rest as (
     group by peak.process, peak.device, peak.granularity, peak_bytes
 ),
 every as (
-    select *, 'seen in the recording' as told from held
-    union all
-    select
-        process, device, granularity, null, null, null, null, null, null, null, bytes, null,
-        'in no allocation of the recording'
+    select * from held
+    union all by name
+    select process, device, granularity, bytes, 'in no allocation of the recording' as told
     from rest
     where bytes != 0
 )
@@ -68,7 +67,7 @@ def find(trace: Trace) -> Finding:
     What the allocator's total has and no allocation of the recording, is a row of its own: older allocations.
     """
     if not trace.has("memory_curve") or not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", HINTS["C"])
+        raise memory_missing(trace, "allocations of device memory")
     rows = trace.sql(SQL.strip())
     if not len(rows):
         return Finding(

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding, total
 from ..words import duration, percent, size
 
@@ -67,7 +66,7 @@ def find(trace: Trace) -> Finding:
     peak and in no allocation of the recording. Of a source without times `NotCollected`.
     """
     if not (trace.has("memory_life") and trace.has("memory_curve")) or trace.facts.clock == "ordinal":
-        raise NotCollected("allocations of device memory, with times", HINTS["C"])
+        raise memory_missing(trace, "allocations of device memory, with times")
     rows = trace.sql(SQL)
     return Finding("memory_lives", _sentence(rows), rows, SQL, (told("C"), BEYOND))
 

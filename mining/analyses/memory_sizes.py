@@ -1,8 +1,7 @@
 """Which sizes are allocated, how long do they live, are their places used again?"""
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding, total
 from ..words import percent, plural, size
 
@@ -35,7 +34,7 @@ def find(trace: Trace) -> Finding:
     Lifetimes are of those born and released in the recording.
     """
     if not trace.has("memory_life"):
-        raise NotCollected("allocations of device memory", HINTS["C"])
+        raise memory_missing(trace, "allocations of device memory")
     rows = trace.sql(SQL.strip())
     own = rows.filter(rows["granularity"] == rows["granularity"][0])
     whole, again = total(own, "allocations"), total(own, "reused")

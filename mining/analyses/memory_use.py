@@ -7,7 +7,7 @@ import numpy as np
 
 from ...store.tables import TABLES
 from ...store.trace import Trace
-from ..memory_curve import EARLIEST, LATEST, STAGES, Curve, alive_at, stages, values_at
+from ..memory_curve import EARLIEST, LATEST, STAGES, Curve, alive_at, is_flat, returns, stages, values_at
 from ..memory_sources import Key, allocations, curves, step_starts
 from ..nested import NONE
 from ..sites import sites
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 3
+VERSION = 4
 NEEDS = ("iterations",)
 
 LEAST = 3
@@ -68,13 +68,19 @@ def _curve(key: Key, source: str, curve: Curve, timed: bool, begins: Ints) -> "p
 
 
 def _window(curve: Curve, begins: Ints) -> tuple[int, int]:
-    """The changes of the iteration that holds the peak; all where iterations are few, or none holds it."""
+    """The changes of the iteration that holds the peak.
+
+    All changes where iterations are few, none holds the peak, or what is held is no iteration's: the level goes on from
+    one to the next (layers of a forward pass repeat too), or the whole curve hardly varies.
+    """
     peak = curve.time_ns[np.argmax(curve.bytes)]
     step = int(np.searchsorted(begins, peak, "right")) - 1
-    if len(begins) < LEAST or step < 0:
-        return 0, len(curve.bytes)
+    size = len(curve.bytes)
+    if len(begins) < LEAST or step < 0 or is_flat(curve.bytes):
+        return 0, size
     low = int(np.searchsorted(curve.time_ns, begins[step]))
-    return low, int(np.searchsorted(curve.time_ns, begins[step + 1])) if step + 1 < len(begins) else len(curve.bytes)
+    high = int(np.searchsorted(curve.time_ns, begins[step + 1])) if step + 1 < len(begins) else size
+    return (low, high) if returns(curve.bytes[max(low - 1, 0) : high]) else (0, size)
 
 
 def _lives(trace: Trace, lives: "pl.DataFrame", found: Curves) -> "pa.Table":
@@ -130,9 +136,29 @@ def _launches(trace: Trace, found: Curves) -> "pa.Table | None":
     rows = launches_of_kernels(trace)
     columns = {name: rows[name].to_arrow() for name in rows.columns if name != "asked_ns"}
     columns["evidence"] = _evidence(rows.select("tensor_bytes"), "B")
+    rows = _with_memory_device(rows, found)
+    columns["memory_device"] = rows["memory_device"].to_arrow()
     for granularity in ("object", "tensor"):
         columns[f"{granularity}_footprint_bytes"] = _footprints(rows, granularity, found)
     return _table("working_set", columns, len(rows))
+
+
+def _with_memory_device(rows: "pl.DataFrame", found: Curves) -> "pl.DataFrame":
+    """Adds `memory_device`: the kernels' own device, or that of memory where a process has only one of each.
+
+    The profiler and the allocator may number devices apart: on AMD's one counts those of the machine, the other those
+    that the process sees. With several on a side nothing tells which is which.
+    """
+    import polars as pl
+
+    parts = [rows.head(0).with_columns(memory_device="device")]
+    for part in rows.partition_by("process", maintain_order=True):
+        process = part["process"][0]
+        devices = {key[1] for key in found if key[0] == process}
+        one = part["device"].n_unique() == 1 and len(devices) == 1 and None not in devices
+        own = pl.lit(devices.pop(), part["device"].dtype) if one else pl.col("device")
+        parts.append(part.with_columns(memory_device=own))
+    return pl.concat(parts)
 
 
 def _evidence(known: "pl.DataFrame", level: str) -> "pa.Array":
@@ -149,7 +175,7 @@ def _footprints(rows: "pl.DataFrame", granularity: str, found: Curves) -> "pa.Ar
 
     bytes_ = np.zeros(len(rows), np.int64)
     missing = np.ones(len(rows), bool)
-    process, device, asked = (rows[name].to_numpy() for name in ("process", "device", "asked_ns"))
+    process, device, asked = (rows[name].to_numpy() for name in ("process", "memory_device", "asked_ns"))
     for key, (source, curve) in found.items():
         if key[2] == granularity and source != "launches":
             own = (process == key[0]) & (device == key[1])

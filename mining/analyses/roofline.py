@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
-from ..finding import Finding
+from ..finding import Finding, total
 from ..roofs import MEASURES, OPERANDS, needed, roofs
 from ..words import duration, percent
 
@@ -61,7 +61,18 @@ def find(trace: Trace) -> Finding:
     if rows["flops"].null_count() == rows["bytes"].null_count() == len(rows):
         why = trace.sql("select missing from operator_work group by missing order by count(*) desc, missing").item(0, 0)
         return Finding("roofline", f"Neither FLOPs nor bytes of operators are known: {why}.", rows, query, (RECORD,))
-    return Finding("roofline", _sentence(rows), rows, query, notes)
+    sentence = _unbound(rows, found.roofless) if found.roofless else _sentence(rows)
+    return Finding("roofline", sentence, rows, query, notes)
+
+
+def _unbound(rows: "pl.DataFrame", devices: tuple[str, ...]) -> str:
+    """What is known where no device has a roof."""
+    time = duration(total(rows, "time_ns"))
+    known = total(rows.filter(rows["intensity"].is_not_null()), "time_ns")
+    return (
+        f"Peak or bandwidth of {', '.join(devices)} is not known, so what bounds operators is not either; of their "
+        f"kernel time ({time}) {percent(known, total(rows, 'time_ns'))} is of kinds whose FLOPs a byte are known."
+    )
 
 
 def _sentence(rows: "pl.DataFrame") -> str:

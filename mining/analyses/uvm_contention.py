@@ -4,7 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_sums import KINDS, wanted
 from ..managed_vendors import kind_hint
-from ..words import count
+from ..words import plural
 
 NEEDS = ("uvm_events",)
 
@@ -33,7 +33,7 @@ def find(trace: Trace) -> Finding:
     there = wanted(trace, *ACTS)
     rows = trace.sql(SQL)
     counts = {kind: int(rows.filter(rows["kind"] == kind)["events"].sum()) for kind in ACTS if kind in there}
-    parts = [f"{KINDS[kind]} {count(number)} times" for kind, number in counts.items()]
+    parts = [f"{KINDS[kind]} {plural(number, 'time')}" for kind, number in counts.items()]
     sentence = ", ".join(parts)
     missing = ", ".join(KINDS[kind] for kind in ACTS if kind not in there)
     hint = kind_hint(trace, "thrash")

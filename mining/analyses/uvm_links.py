@@ -4,7 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_links import LINKS
 from ..managed_sums import wanted
-from ..words import count
+from ..words import count, size
 
 NEEDS = ("uvm_events",)
 
@@ -19,9 +19,13 @@ def find(trace: Trace) -> Finding:
     wanted(trace, "HtoD", "DtoH", "DtoD")
     rows = trace.sql(LINKS)
     parts = [
-        f"{WAYS[row['kind']]} {row['bytes_per_s'] / 1e9:.3g} GB/s over all moves, "
-        f"{row['large_bytes_per_s'] / 1e9:.3g} GB/s over the {count(row['large_moves'])} largest"
+        f"{WAYS[row['kind']]} {size(row['bytes_per_s'])}/s over all moves, "
+        f"{size(row['large_bytes_per_s'])}/s over the {_largest(row['large_moves'])}"
         for row in rows.head(2).iter_rows(named=True)
     ]
     sentence = f"Pages move {'; '.join(parts)}." if parts else "No move has a duration and a size."
     return Finding("uvm_links", sentence, rows, LINKS.strip())
+
+
+def _largest(moves: int) -> str:
+    return "largest" if moves == 1 else f"{count(moves)} largest"

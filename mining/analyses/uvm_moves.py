@@ -49,4 +49,5 @@ def find(trace: Trace) -> Finding:
             parts.append(f"{text} in {duration(total(part, 'time_ns'))}")
     again = total(rows, "again_bytes")
     said = f"; {count(again)} bytes move to a device that had had them" if again else ""
-    return Finding("uvm_moves", f"{'; '.join(parts)}{said}.", rows, SQL.strip(), (CAUSES,))
+    notes = (CAUSES,) if rows["cause"].count() else ()
+    return Finding("uvm_moves", f"{'; '.join(parts)}{said}.", rows, SQL.strip(), notes)

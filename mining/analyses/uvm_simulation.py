@@ -6,7 +6,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_vendors import is_amd, touches_hint
-from ..words import count, duration, plural
+from ..words import count, duration, plural, size
 
 NEEDS = ("uvm_simulations",)
 
@@ -49,7 +49,7 @@ def find(trace: Trace) -> Finding:
     first = rows.row(0, named=True)
     notes = [
         f"Simulated: leaves of 64 KiB, blocks of 2 MiB, least recently used goes. A fault takes "
-        f"{duration(first['fault_ns'])}, the link moves {first['bytes_per_s'] / 1e9:.3g} GB/s. Plans are followed "
+        f"{duration(first['fault_ns'])}, the link moves {size(first['bytes_per_s'])}/s. Plans are followed "
         "blindly, without look-ahead, as PASTA's are.",
     ]
     if is_amd(trace):

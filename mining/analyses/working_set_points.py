@@ -4,6 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..evidence_levels import OUTPUTS, outputs_told, told
 from ..finding import Finding, total
+from ..touched import devices_joined
 from ..words import percent
 
 NEEDS = ("memory_use",)
@@ -51,4 +52,6 @@ def find(trace: Trace) -> Finding:
     if above:
         sentence = f"In {percent(above, whole)} of the launches the working set is above what is known to be allocated."
     lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
-    return Finding("working_set_points", sentence, rows, SQL.strip(), (told(rows["evidence"]), *lacking))
+    return Finding(
+        "working_set_points", sentence, rows, SQL.strip(), (told(rows["evidence"]), *lacking, *devices_joined(trace))
+    )

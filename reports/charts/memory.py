@@ -1,10 +1,13 @@
 """Charts of device memory: what is allocated over the recording, of one trace or two, and what kernels work with."""
 
 from collections.abc import Mapping
+from itertools import pairwise
+from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from ..text import clean, shorten
 from ..units import scale, show
+from .histogram import edge
 from .style import BLUE, PALETTE, RED, Rows, Specification, finished, some
 
 if TYPE_CHECKING:
@@ -14,20 +17,21 @@ __all__ = ["difference", "set_against_footprint", "two_curves", "usage"]
 
 STAGES: Mapping[str, str] = {"ramp-up": PALETTE[3], "peak": PALETTE[1], "ramp-down": PALETTE[2], "(other)": "#b9c0c9"}
 NAME = 60
+TICKS = 12
 
 
 def usage(rows: Rows, *, x: str, unit_x: Any = "count") -> Specification:
     """What is allocated: a band from the least to the most in each stretch, coloured by stage, the peak marked.
 
-    A row has `position`, `low_bytes`, `high_bytes` and `stage`, by position.
+    A row has `place`, `position`, `until`, `low_bytes`, `high_bytes`, `last_bytes`, `stage` and `last_stage`,
+    by position. In places without changes, which have no row, the last level of the stretch before is drawn.
     """
     import altair as alt
 
     some(rows, "usage")
     factor, unit = scale(max(row["high_bytes"] for row in rows), "bytes")
     along, along_unit = scale(rows[-1]["position"], unit_x) if unit_x == "ns" else (1, "")
-    ends = [row["position"] for row in rows[1:]] + [rows[-1]["position"] + 1]
-    values = [_stretch(row, end, factor, along) for row, end in zip(rows, ends, strict=True)]
+    values = [_stretch(row, factor, along) for row in _with_levels(rows)]
     top = max(values, key=lambda value: value["high"])
     title = f"{x} ({along_unit})" if along_unit else x
     across = alt.X("left:Q", title=title, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(format=",~r"))
@@ -67,15 +71,14 @@ def set_against_footprint(rows: Rows) -> Specification:
 
     shown = [row for row in rows if row["footprint_bytes"] and row["bytes"]]
     some(shown, "set_against_footprint")
-    high = max(max(row["footprint_bytes"], row["bytes"]) for row in shown)
-    factor, unit = scale(high, "bytes")
-    low = min(min(row["footprint_bytes"], row["bytes"]) for row in shown) / factor
-    values = [_set(row, factor) for row in shown]
-    ends = [{"one": low / 1.3}, {"one": high / factor * 1.3}]
-    span = alt.Scale(type="log", domain=[low / 1.3, high / factor * 1.3], nice=False)
-    axis = alt.Axis(format=",~g", tickCount=5)
-    x = alt.X("footprint:Q", title=f"Allocated at the launch ({unit}, logarithmic)", scale=span, axis=axis)
-    y = alt.Y("set:Q", title=f"Working set ({unit}, logarithmic)", scale=span, axis=axis)
+    sizes = [row[key] for row in shown for key in ("footprint_bytes", "bytes")]
+    first, last = int(max(min(sizes), 1)).bit_length() - 1, int(max(sizes)).bit_length()  # means are no whole numbers
+    values = [_set(row) for row in shown]
+    ends = [{"one": 1 << first}, {"one": 1 << last}]
+    span = alt.Scale(type="log", base=2, domain=[1 << first, 1 << last], nice=False)
+    axis = _sizes(first, last)
+    x = alt.X("footprint:Q", title="Allocated at the launch (logarithmic)", scale=span, axis=axis)
+    y = alt.Y("set:Q", title="Working set (logarithmic)", scale=span, axis=axis)
     points = (
         alt.Chart()
         .mark_point(color=BLUE, filled=True, opacity=0.55)
@@ -90,12 +93,12 @@ def set_against_footprint(rows: Rows) -> Specification:
         .mark_line(color="#8a919b", strokeDash=[4, 3], aria=False)
         .encode(x=alt.X("one:Q", scale=span), y=alt.Y("one:Q", scale=span))
     )
-    first = sorted(shown, key=lambda row: -row["bytes"])[:12]
+    largest = sorted(shown, key=lambda row: -row["bytes"])[:12]
     terminal = {
         "title": "Largest working sets",
         "unit": "bytes",
-        "labels": [shorten(clean(row["kernel"]), NAME) for row in first],
-        "values": [row["bytes"] for row in first],
+        "labels": [shorten(clean(row["kernel"]), NAME) for row in largest],
+        "values": [row["bytes"] for row in largest],
     }
     return finished(alt.layer(line, points, data=alt.Data(values=values)), height=300, terminal=terminal)
 
@@ -175,11 +178,24 @@ def _line(
     )
 
 
-def _stretch(row: Any, end: float, factor: float, along: float) -> dict[str, Any]:
+def _with_levels(rows: Rows) -> list[dict[str, Any]]:
+    """The stretches, each up to the one of the next place; where places without changes are between, a level there."""
+    shown: list[dict[str, Any]] = []
+    for row, following in pairwise(rows):
+        start, last = following["position"], row["last_bytes"]
+        if following["place"] == row["place"] + 1:
+            shown.append({**row, "until": start})
+        else:
+            level = {"position": row["until"], "until": start, "low_bytes": last, "high_bytes": last}
+            shown += [dict(row), level | {"stage": row["last_stage"]}]
+    return [*shown, dict(rows[-1])]
+
+
+def _stretch(row: Any, factor: float, along: float) -> dict[str, Any]:
     told = f"{show(row['low_bytes'], 'bytes')} to {show(row['high_bytes'], 'bytes')}, {row['stage']}"
     return {
         "left": row["position"] / along,
-        "right": end / along,
+        "right": row["until"] / along,
         "low": row["low_bytes"] / factor,
         "high": row["high_bytes"] / factor,
         "stage": row["stage"],
@@ -189,11 +205,21 @@ def _stretch(row: Any, end: float, factor: float, along: float) -> dict[str, Any
     }
 
 
-def _set(row: Any, factor: float) -> dict[str, Any]:
+def _sizes(first: int, last: int) -> "alt.Axis":
+    """An axis from one power of two to another, with at most a dozen ticks that each say their unit."""
+    import altair as alt
+
+    step = next(step for step in (1, 2, 5, 10) if step == 10 or (last - first) // step < TICKS)
+    marks = [1 << power for power in range(first, last + 1) if power % step == 0]
+    texts = {str(mark): edge(mark, "bytes") for mark in marks}
+    return alt.Axis(values=marks, labelExpr=f"{dumps(texts)}[datum.value]")
+
+
+def _set(row: Any) -> dict[str, Any]:
     name = shorten(clean(row["kernel"]), NAME)
     return {
-        "footprint": row["footprint_bytes"] / factor,
-        "set": row["bytes"] / factor,
+        "footprint": row["footprint_bytes"],
+        "set": row["bytes"],
         "launches": row["launches"],
         "tip": (
             f"{name}: {show(row['bytes'], 'bytes')} of {show(row['footprint_bytes'], 'bytes')} allocated, "

@@ -94,7 +94,7 @@ def roofline(rows: Rows) -> Specification:
     return finished(
         alt.layer(*layers, data=alt.Data(values=[_point(row, colours) for row in points])),
         height=HEIGHT,
-        terminal=_by_kind(points),
+        terminal=_by_kind(points, "under the roof" if roofs else "that are drawn"),
     )
 
 
@@ -191,14 +191,14 @@ def _point(row: Mapping[str, Any], colours: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _by_kind(points: Rows) -> dict[str, Any]:
+def _by_kind(points: Rows, which: str) -> dict[str, Any]:
     """For a terminal: the time of the kinds that are drawn."""
     times: dict[str, int] = defaultdict(int)
     for row in points:
         times[clean(row["kind"])] += row["time_ns"]
     kept = sorted(times, key=lambda kind: (-times[kind], kind))[:TERMINAL]
     return {
-        "title": "Kernel time of operators under the roof",
+        "title": f"Kernel time of operators {which}",
         "labels": kept,
         "values": [times[kind] for kind in kept],
     }

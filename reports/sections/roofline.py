@@ -47,11 +47,18 @@ def _drawn(ask: Ask) -> tuple[Block, ...]:
     rows = [row for row in calls.rows.to_dicts() if row["tflops_per_s"]]
     if not rows:
         return (Text(calls.sentence),)
+    roofs = any(row["peak_tflops_per_s"] and row["bandwidth_gb_per_s"] for row in rows)
+    lines = (
+        "Lines: bandwidth times intensity up to the peak of each arithmetic."
+        if roofs
+        else "Without lines: peak or bandwidth of the device is not known."
+    )
     shows = (
         "Calls of operators by FLOPs for each byte of their operands and by what they achieve, on logarithmic axes; "
-        "the larger a point, the more time. Lines: bandwidth times intensity up to the peak of each arithmetic. "
+        f"the larger a point, the more time. {lines} {calls.sentence}"
     )
-    return (Chart("Operators under the roofs of the device", roofline(rows), shows + calls.sentence, calls.sql),)
+    title = f"Operators {'under the roofs of the device' if roofs else 'by intensity and what they achieve'}"
+    return (Chart(title, roofline(rows), shows, calls.sql),)
 
 
 def _layers(ask: Ask) -> tuple[Block, ...]:

@@ -68,7 +68,8 @@ def moves(trace: Trace, ask: Ask) -> Section:
 
 
 def _moves(found: Finding, links: Finding) -> tuple[Block, ...]:
-    told = (known_table("Moves by direction and cause", MOVES, found), Text(links.sentence))
+    by = "direction and cause" if found.rows["cause"].count() else "direction"
+    told = (known_table(f"Moves by {by}", MOVES, found), Text(links.sentence))
     return (*told, known_table("Throughput by direction", LINKS, links)) if len(links.rows) else told
 
 

@@ -177,8 +177,8 @@ def _curves(ask: Ask) -> list[Chart]:
             own = part.filter(part["axis"] == axis)
             if len(own) > 1:
                 shows = (
-                    f"Bytes of {granularity}s allocated: the least and the most in each stretch, by stage; the "
-                    f"triangle is the peak. {' '.join(found.notes)}"
+                    f"Bytes of {granularity}s allocated: the least and the most in each stretch, its last level up to "
+                    f"the next one, by stage; the triangle is the peak. {' '.join(found.notes)}"
                 )
                 picture = usage(own.to_dicts(), x=title, unit_x=unit)
                 drawn.append(Chart(f"Allocated memory by {title.lower()}{of}", picture, shows, found.sql))

@@ -2,6 +2,7 @@ import pytest
 
 from tests.browser.conftest import Open, Opened
 from tracelode.reports.charts.bars import pareto
+from tracelode.reports.charts.matrix import SHADES, matrix
 from tracelode.reports.report import Chart, Column, Report, Section, Table, Text
 
 pytestmark = pytest.mark.browser
@@ -142,6 +143,38 @@ def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
     for details in opened.page.locator(".sql").all():
         details.locator("summary").click()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scrolled", [0, 200])
+def test_the_caption_of_a_wide_table_stays_whole_on_a_phone(open_report: Open, scrolled: int) -> None:
+    caption = "Allocations by who asked for them and their size; the rows of a device add up to its peak " * 2
+    columns = tuple(Column(f"c{at}", f"Title{at}", "count") for at in range(12))
+    wide = Table(caption, columns, [{f"c{at}": 10**9 for at in range(12)}], "select 1")
+    report = Report("perf", "T", "V", "0", (), (), (Section("s", "S", "", (wide,)),))
+    page = open_report(report, viewport={"width": 390, "height": 800}).page
+    within = "node => [node.scrollWidth > node.clientWidth, node.clientWidth, (node.scrollLeft = %d, node.scrollLeft)]"
+    wider, width, left = page.locator(".scroll").evaluate(within % scrolled)
+    assert (wider, left) == (True, scrolled)
+    box = page.locator("caption span").bounding_box()
+    assert box["x"] >= 16
+    assert box["x"] + box["width"] <= 16 + width
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_legend_of_a_matrix_is_whole_on_a_phone(open_report: Open) -> None:
+    amounts = (10**6, 10**5, 10**4, 10**3, 10**2, 10, 1)
+    cells = [
+        {"label": "0x7f0000000000", "left": at, "right": at + 1, "amount": amount, "tip": ""}
+        for at, amount in enumerate(amounts)
+    ]
+    picture = Chart("T", matrix(cells, x="Window", y="Blocks", what="Accesses"), "", "")
+    report = Report("perf", "T", "V", "0", (), (), (Section("s", "S", "", (picture,)),))
+    page = open_report(report, viewport={"width": 390, "height": 800}).page
+    shown = page.locator("svg:visible").first
+    right = shown.evaluate("node => node.getBoundingClientRect().right")
+    ends = shown.locator("text").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert {text.text_content() for text in shown.locator("text").all()} >= {*SHADES}
+    assert max(ends) <= right
 
 
 def test_a_phone_gets_charts_drawn_for_its_width(open_report: Open) -> None:

@@ -3,7 +3,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelode.mining.memory_curve import EARLIEST, LATEST, Curve, alive_at, of_lives, stages, values_at
+from tracelode.mining.memory_curve import (
+    EARLIEST,
+    LATEST,
+    Curve,
+    alive_at,
+    is_flat,
+    of_lives,
+    returns,
+    stages,
+    values_at,
+)
 
 
 def _curve(*lives: tuple[int, int, int]) -> list[tuple[int, int]]:
@@ -64,6 +74,17 @@ def test_a_constant_curve_is_all_peak(count: int) -> None:
 
 def test_a_curve_that_hardly_varies_has_no_ramps() -> None:
     assert stages(np.array([100, 95, 98, 100, 93])) == (0, 5)
+
+
+def test_a_curve_is_flat_up_to_a_tenth_of_its_peak() -> None:
+    assert is_flat(np.array([90, 100]))
+    assert not is_flat(np.array([89, 100]))
+
+
+def test_a_level_returns_up_to_a_tenth_of_what_the_curve_varies_by() -> None:
+    # from 1000 up by 100: back to 1010, or only to 1011
+    assert returns(np.array([1000, 1100, 1010]))
+    assert not returns(np.array([1000, 1100, 1011]))
 
 
 def test_a_missing_ramp_is_no_change() -> None:

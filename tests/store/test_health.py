@@ -57,6 +57,14 @@ def test_what_was_not_collected_is_named_with_how_to_record_it(trace: Trace) -> 
     assert missing["allocation"] == Missing("allocation", "memory in use", "profile_memory=True")
 
 
+def test_memory_events_without_addresses_are_said_and_not_asked_for_again(tmp_path: Path) -> None:
+    change = {"process": 1, "device": 0, "name": "memory change", "time_ns": 5, "value": 512.0, "unit": "bytes"}
+    older, _ = build(tmp_path, kernel=[KERNELS[0]], counter=[change])
+    missing = {one.table: one for one in health(older, {"allocation": "profile_memory=True"}).missing}
+    why = "its memory events have no addresses, as an older PyTorch writes them: only what they add up to is known"
+    assert missing["allocation"] == Missing("allocation", "what holds memory, and how long", None, why)
+
+
 def test_a_table_that_a_cut_file_lacks_has_a_doubt_and_no_hint(trace: Trace) -> None:
     cut = replace(trace, notes=(Note("truncated", 1, "the file ends early"),))
     missing = {one.table: one for one in health(cut, {"api": "record calls", "copy": "record copies"}).missing}

@@ -93,6 +93,7 @@ def test_phases_are_told_by_the_surest_source(tmp_path: Path) -> None:
         ("optimizer", 1, 0, 1, "annotation"),
     ]
     assert found.notes == ("Phases are told by: annotation, autograd, sequence.",)
+    assert "forward 6.3 % in 1 kernel, " in found.sentence
 
 
 def test_backward_work_belongs_to_the_module_of_its_forward_operator(tmp_path: Path) -> None:
@@ -105,6 +106,35 @@ def test_backward_work_belongs_to_the_module_of_its_forward_operator(tmp_path: P
     ]
     kinds = find(trace, archive, "by_module_kind").rows
     assert _told(kinds) == [("(unattributed)", 3, 1, 101), ("Linear", 3, 0, 26)]
+
+
+@pytest.mark.parametrize(("also", "told"), [(LOOSE, ("backward", "thread")), (BACKWARD, (None, None))])
+def test_between_backward_operators_the_engine_adds_gradients_up(
+    tmp_path: Path, also: int, told: tuple[str | None, str | None]
+) -> None:
+    """Not before or after them, and not where a forward operator ran on the thread: it is not the engine's alone."""
+    ops = [
+        _op(0, "aten::mm", 0, 10, sequence=1),
+        _op(1, "aten::relu", 12, 18, thread=also, sequence=2),
+        _op(2, "aten::zeros", 20, 30, thread=BACKWARD),
+        _op(3, "ReluBackward0", 40, 50, thread=BACKWARD, sequence=2, forward_thread=FORWARD),
+        _op(4, "aten::add", 60, 70, thread=BACKWARD),
+        _op(5, "MmBackward0", 80, 90, thread=BACKWARD, sequence=1, forward_thread=FORWARD),
+        _op(6, "aten::add", 100, 110, thread=BACKWARD),
+        _op(7, "aten::add", 62, 68, thread=FORWARD),
+    ]
+    launches = {25: BACKWARD, 65: BACKWARD, 105: BACKWARD, 66: FORWARD}
+    trace, archive = build(
+        tmp_path,
+        op=ops,
+        api=[{"start_ns": at, "end_ns": at + 1, "thread": on, "correlation": at} for at, on in launches.items()],
+        kernel=[_kernel("k", at, 1) for at in launches],
+    )
+    trace = mine(trace, archive, "attribution")
+    rows = trace.sql("select operator, phase, phase_from from attribution order by start_ns").rows()
+    assert rows == [
+        ("aten::zeros", None, None), ("aten::add", *told), ("aten::add", None, None), ("aten::add", None, None)
+    ]  # fmt: skip
 
 
 def test_an_operators_own_phase_and_spans_of_phases_go_before_all_else(tmp_path: Path) -> None:
@@ -137,6 +167,26 @@ def test_without_modules_annotations_stand_for_layers(tmp_path: Path) -> None:
     found = find(trace, archive, "by_module")
     assert found.rows.select("part", "launches", "told_by").rows() == [("layer *", 2, "annotation")]
     assert found.sentence == "100.0 % of 10 ns of device work is in 1 annotation; layer * has most: 100.0 %."
+
+
+def test_annotations_around_forward_operators_are_no_modules(tmp_path: Path) -> None:
+    ops = [
+        _op(0, "aten::mm", 12, 40, sequence=7),
+        _op(1, "MmBackward0", 100, 150, thread=BACKWARD, sequence=7, forward_thread=FORWARD),
+    ]
+    trace, archive = build(
+        tmp_path,
+        op=ops,
+        range=[{"kind": "annotation", "name": "layer 1", "start_ns": 10, "end_ns": 60}],
+        api=[
+            {"start_ns": at, "end_ns": at + 1, "thread": thread, "correlation": at}
+            for at, thread in ((20, FORWARD), (120, BACKWARD))
+        ],
+        kernel=[_kernel("k", at, 5) for at in (20, 120)],
+    )
+    found = find(trace, archive, "by_module")
+    assert found.rows.select("part", "launches", "told_by").rows() == [("layer *", 2, "annotation, sequence")]
+    assert found.sentence.startswith("100.0 % of 10 ns of device work is in 1 annotation; layer * has most")
 
 
 def test_an_operator_that_is_not_in_the_trace_is_no_operator(tmp_path: Path) -> None:
@@ -236,6 +286,12 @@ def test_mined_structure_adds_up_to_the_busy_time(tmp_path: Path) -> None:
     assert found.rows["time_ns"].sum() == busy
     assert set(found.rows["kind"]) == {"repeated block", "operation"}
     assert trace.sql(found.sql).equals(found.rows)
+
+
+def test_work_that_repeats_nothing_is_in_no_repeated_block(tmp_path: Path) -> None:
+    trace, archive = build(tmp_path, kernel=[{"start_ns": 0, "end_ns": 2_220, "name": "once"}])
+    found = find(trace, archive, "by_structure")
+    assert found.sentence == "No repeated block was found by mining in 2.22 µs of busy time."
 
 
 def test_without_device_work_nothing_is_attributed(tmp_path: Path) -> None:

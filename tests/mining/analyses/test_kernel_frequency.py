@@ -47,6 +47,12 @@ def test_a_name_is_cut_at_the_first_angle_and_loses_void(tmp_path: Path, name: s
     assert find(*_launched(tmp_path, name), "kernel_ranks").rows["name"].to_list() == [short]
 
 
+def test_a_kernel_launched_once_is_called_one_time(tmp_path: Path) -> None:
+    assert (
+        find(*_launched(tmp_path, "a"), "kernel_frequency").sentence == "1 kernel of 1 name. Most called is a, 1 time."
+    )
+
+
 def test_ties_go_by_name(tmp_path: Path) -> None:
     found = find(*_launched(tmp_path, "b", "c", "a"), "kernel_ranks")
     assert found.rows.select("rank", "name").rows() == [(1, "a"), (2, "b"), (3, "c")]

@@ -24,6 +24,7 @@ def test_a_chain_saves_the_traffic_of_what_it_hands_on(tmp_path: Path) -> None:
     assert row["merged_bytes"] == 2 * 2 * 2 * MIB
     assert row["saving_ns"] == round(2 * 2 * 2 * MIB / 3350e9 * 1e9)
     assert row["most_ns"] == 2 * 4000
+    assert row["bound"] == "memory"
     assert found.sentence == (
         "2 chains of operators bound by memory take 16.7 % of the kernel time of operators; merging each into one "
         "kernel saves at most 8 µs, 2.5 µs (2.1 %) of it the traffic of what they hand on; most in add → "
@@ -51,4 +52,16 @@ def test_without_a_bandwidth_only_the_most_is_told(tmp_path: Path) -> None:
     found = find(trace, archive, "memory_bound_layers")
     row = found.rows.row(0, named=True)
     assert (row["saving_ns"], row["most_ns"]) == (None, 500)
-    assert found.sentence.endswith("saves at most 500 ns; most in relu → relu → relu → relu → 2 more.")
+    # a relu does 1 FLOP for each element that it reads and writes, in 2 bytes
+    assert (row["bound"], row["intensity"]) == ("not known", 0.25)
+    assert found.sentence == (
+        "1 chain of operators with at most 0.25 FLOPs a byte of their operands takes 100.0 % of the kernel time of "
+        "operators; merging it into one kernel saves at most 500 ns; most in relu → relu → relu → relu → 2 more."
+    )
+
+
+def test_without_a_roof_operators_that_are_no_chain_are_not_called_bound(tmp_path: Path) -> None:
+    trace, archive = made(tmp_path, Op("aten::relu", WIDE, [4000]), device=None)
+    assert find(trace, archive, "memory_bound_layers").sentence == (
+        "No operators with little arithmetic hand a tensor on to the next, as far as shapes tell."
+    )

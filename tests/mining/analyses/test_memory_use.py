@@ -69,6 +69,18 @@ def test_totals_of_the_allocator_go_before_the_allocations_seen(tmp_path: Path) 
     assert held.sentence == "Of 1.07 KiB of tensors at the peak, what was allocated before the recording holds 90.9 %."
 
 
+def test_what_was_there_before_the_recording_is_not_said_to_be_seen_in_it(tmp_path: Path) -> None:
+    # 60 B and 20 B are older, one of them released; 20 B are allocated in the recording
+    lives = [_life(60, None, None), _life(20, None, 9, address=1), _life(20, 5, None, address=2)]
+    found = find(*build(tmp_path, allocation=lives), "memory_holders")
+    assert found.rows.select("told", "allocations", "bytes", "share", "kept_bytes").rows() == [
+        ("older than the recording", 2, 80, 0.8, 60), ("seen in the recording", 1, 20, 0.2, 20)
+    ]  # fmt: skip
+    assert found.sentence == (
+        "Of 100 B of tensors at the peak, what was allocated before the recording holds 80.0 % in 2 allocations."
+    )
+
+
 def test_changes_alone_give_a_curve_from_an_unknown_beginning(tmp_path: Path) -> None:
     # -50, +80, -80: what is released first was there, so the curve is 0, 80, 0 above what is not known
     counters = [
@@ -79,6 +91,35 @@ def test_changes_alone_give_a_curve_from_an_unknown_beginning(tmp_path: Path) ->
     assert trace.sql("select source, bytes from memory_curve order by event").rows() == [
         ("changes", 0), ("changes", 80), ("changes", 0)
     ]  # fmt: skip
+
+
+def test_the_only_device_with_kernels_is_the_only_one_with_memory(tmp_path: Path) -> None:
+    # 100 B from 0 to 100 and 300 B more from 10 to 20, of device 0; launches at 5, 15 and 16, of device 2
+    lives = [_life(100, 0, 100), _life(300, 10, 20, address=8192)]
+    kernels = [_kernel(at, process=1, device=2) for at in (5, 15, 16)]
+    trace, archive = build(tmp_path, allocation=lives, kernel=kernels)
+    found = find(trace, archive, "memory_footprint")
+    assert found.rows.select("device", "launches", "launch_mean_bytes").rows() == [(0, 3, 300.0)]
+    assert found.notes[-1] == (
+        "Kernels of process 1 are told of device 2 and its memory of device 0: there is no other of either, so both "
+        "are taken as the same device."
+    )
+    sets = archive.open(trace.id).sql("select device, memory_device, tensor_footprint_bytes from working_set")
+    assert sets.rows() == [(2, 0, 100), (2, 0, 400), (2, 0, 400)]
+
+
+@pytest.mark.parametrize(("kernels", "memory"), [((2, 3), (0,)), ((2,), (0, 1))])
+def test_of_several_devices_none_is_taken_for_another(
+    tmp_path: Path, kernels: tuple[int, ...], memory: tuple[int, ...]
+) -> None:
+    lives = [_life(100, 0, 100, device=device) for device in memory]
+    launches = [_kernel(5, process=1, device=device) for device in kernels]
+    trace, archive = build(tmp_path, allocation=lives, kernel=launches)
+    found = find(trace, archive, "memory_footprint")
+    assert found.rows["launches"].to_list() == [None] * len(memory)
+    assert not any("same device" in note for note in found.notes)
+    sets = archive.open(trace.id).sql("select device, memory_device, tensor_footprint_bytes from working_set")
+    assert sets.rows() == [(device, device, None) for device in kernels]
 
 
 def test_working_sets_of_operands_are_level_b_with_numpys_percentile(tmp_path: Path) -> None:
@@ -220,6 +261,19 @@ def test_the_stages_of_the_curve_are_told_by_change_and_by_time(tmp_path: Path) 
     assert usage.filter(usage["axis"] == "time")["position"].max() == 390.0
 
 
+def test_a_stretch_of_time_has_its_last_level_until_the_next_with_changes(tmp_path: Path) -> None:
+    # 239 ns and the moment after them: a stretch is 1 ns. 8 B at 0, 100 B at 0, released at 1; the end is at 239
+    lives = [_life(8, 0, 239), _life(100, 0, 1, address=8192)]
+    usage = find(*build(tmp_path, allocation=lives), "memory_usage").rows
+    columns = ("place", "position", "until", "low_bytes", "high_bytes", "last_bytes")
+    assert usage.filter(usage["axis"] == "time").select(columns).rows() == [
+        (0, 0.0, 1.0, 8, 108, 108), (1, 1.0, 2.0, 8, 8, 8), (239, 239.0, 240.0, 0, 0, 0)
+    ]  # fmt: skip
+    assert usage.filter(usage["axis"] == "event").select(columns).rows() == [
+        (0, 0.0, 1.0, 8, 8, 8), (1, 1.0, 2.0, 108, 108, 108), (2, 2.0, 3.0, 8, 8, 8), (3, 3.0, 4.0, 0, 0, 0)
+    ]  # fmt: skip
+
+
 def test_allocations_have_sizes_lives_and_used_places(tmp_path: Path) -> None:
     lives = [_life(100, 0, 10), _life(120, 20, 50), _life(100, 60, None), _life(1000, 0, 5, address=1 << 20)]
     found = find(*build(tmp_path, allocation=lives), "memory_sizes")
@@ -234,8 +288,11 @@ def test_what_is_alive_at_the_end_is_no_leak_by_that(tmp_path: Path) -> None:
     assert found.sentence == "1 tensor allocated in the recording, 64 B, are alive at the end."
 
 
-def _iterations(folder: Path, *, left: int) -> tuple[Trace, Archive]:
-    """Eight iterations of the same five kernels, of which the last `left` leave 256 B of one operator behind each."""
+def _iterations(folder: Path, *, left: int, high: int | None = None, base: int = 0) -> tuple[Trace, Archive]:
+    """Eight iterations of the same five kernels, of which the last `left` leave 256 B of one operator behind each.
+
+    That of number `high` allocates 512 B in between; `base` bytes are there from the first kernel on.
+    """
     kernels, ops, api, lives = [], [], [], []
     for step in range(8):
         for place in range(5):
@@ -245,17 +302,35 @@ def _iterations(folder: Path, *, left: int) -> tuple[Trace, Archive]:
         ops.append({"id": step, "name": "aten::empty", "start_ns": 1000 * step + 6, "end_ns": 1000 * step + 9})
         born = 1000 * step + 7
         lives.append(_life(256, born, None if step >= 8 - left else born + 400, address=step << 20, thread=1))
+        if step == high:
+            lives.append(_life(512, born + 100, born + 200, address=1 << 19))
+    if base:
+        lives.append(_life(base, 0, None, address=1 << 18))
     return build(folder, kernel=kernels, op=ops, api=api, allocation=lives)
 
 
 def test_the_stages_are_those_of_the_iteration_that_holds_the_peak(tmp_path: Path) -> None:
-    # all allocate 256 B; with what the last two leave, the peak is that of the eighth: its two changes have stages
-    trace, archive = _iterations(tmp_path, left=2)
+    # all allocate 256 B and release them, the sixth 512 B more in between: its four changes have stages
+    trace, archive = _iterations(tmp_path, left=0, high=5)
     found = find(trace, archive, "memory_stages")
-    assert found.rows["changes"].sum() == 1  # the last allocation, released after the recording
     assert found.sentence.startswith("Of tensors, in the iteration that holds the peak: ")
-    curve = archive.open(trace.id).sql("select event, bytes from memory_curve where stage is not null")
-    assert curve.rows() == [(13, 512)]  # twelve changes of six, then these two
+    curve = archive.open(trace.id).sql("select event, bytes from memory_curve where stage is not null order by event")
+    assert curve.rows() == [(10, 256), (11, 768), (12, 256), (13, 0)]  # after ten changes of five
+
+
+def test_repeats_after_which_the_level_does_not_return_are_no_iterations_of_the_curve(tmp_path: Path) -> None:
+    # each leaves 256 B behind, as layers of a forward pass do: the eighth begins with 1792 B and ends with 2048 B
+    trace, archive = _iterations(tmp_path, left=8)
+    found = find(trace, archive, "memory_stages")
+    assert found.rows["changes"].sum() == 8
+    assert found.sentence.startswith("Of tensors, over the whole curve: ")
+
+
+def test_a_curve_that_hardly_varies_is_all_peak_and_not_that_of_one_repeat(tmp_path: Path) -> None:
+    # 8 KiB throughout, and 256 B more in each of eight repeats, 3 % of the peak: 1 and 16 changes
+    found = find(*_iterations(tmp_path, left=0, base=8192), "memory_stages")
+    assert found.rows.select("stage", "changes").rows() == [("peak", 17)]
+    assert found.sentence.startswith("Of tensors, over the whole curve: peak from change 0 (100")
 
 
 def test_what_each_iteration_leaves_behind_grows(tmp_path: Path) -> None:

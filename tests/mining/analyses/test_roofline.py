@@ -46,14 +46,29 @@ def test_collectives_have_no_roof(tmp_path: Path) -> None:
     assert rows.select("bound", "roof_share", "bytes_per_s").rows() == [("communication", None, None)]
 
 
-@pytest.mark.parametrize("device", [None, DEVICE | {"name": "Something else"}, DEVICE | {"name": None}])
-def test_without_peaks_no_bound_is_told(tmp_path: Path, device: dict[str, object] | None) -> None:
-    trace, archive = made(tmp_path, Op("aten::mm", PRODUCT, [5000]), device=device)
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [
+        (None, "a device without a name"),
+        (DEVICE | {"name": "Something else"}, "Something else"),
+        (DEVICE | {"name": None}, "a device without a name"),
+    ],
+)
+def test_without_peaks_no_bound_is_told(tmp_path: Path, device: dict[str, object] | None, name: str) -> None:
+    ops = [Op("aten::mm", PRODUCT, [6000], module="Linear_0"), Op("my::op", None, [4000])]
+    trace, archive = made(tmp_path, *ops, device=device)
     found = find(trace, archive, "roofline")
     row = found.rows.row(0, named=True)
     assert (row["bound"], row["roof_share"], row["ridge"], row["peak_tflops_per_s"]) == ("not known", None, None, None)
-    assert row["tflops_per_s"] == pytest.approx(FLOPS / 5000e-9 / 1e12)
+    assert row["tflops_per_s"] == pytest.approx(FLOPS / 6000e-9 / 1e12)
     assert found.notes[0].startswith("Peak or bandwidth not known of ")
+    assert found.sentence == (
+        f"Peak or bandwidth of {name} is not known, so what bounds operators is not either; of their kernel time "
+        "(10 µs) 60.0 % is of kinds whose FLOPs a byte are known."
+    )
+    assert find(trace, archive, "layer_roofline").sentence == (
+        "1 module holds 60.0 % of the kernel time of operators (10 µs); what bounds them is not known."
+    )
 
 
 def test_the_bandwidth_of_the_trace_helps_where_the_row_has_none(tmp_path: Path) -> None:
@@ -90,9 +105,15 @@ def test_modules_add_up_to_the_whole(tmp_path: Path) -> None:
     for column in ("flops", "bytes", "time_ns", "calls", "kernels"):
         assert layers.rows[column].sum() == kinds.rows[column].sum()
     assert layers.sentence == (
-        "2 modules hold 90.0 % of the kernel time of operators (10 µs); 1 of them, with 40.0 % of it, are bound by "
+        "2 modules hold 90.0 % of the kernel time of operators (10 µs); 1 of them, with 40.0 % of it, is bound by "
         "memory."
     )
+
+
+def test_one_module_holds_and_none_is_bound_by_memory(tmp_path: Path) -> None:
+    trace, archive = made(tmp_path, Op("aten::mm", PRODUCT, [5000], module="Linear_0"))
+    sentence = find(trace, archive, "layer_roofline").sentence
+    assert sentence == ("1 module holds 100.0 % of the kernel time of operators (5 µs); none is bound by memory.")
 
 
 def test_without_modules_or_operators_it_is_not_collected(tmp_path: Path) -> None:

@@ -154,8 +154,26 @@ def test_moves_told_without_a_stream_are_the_same_as_moves_told_as_copies(tmp_pa
         10,
         4.096e11,
     )
-    acts = find(trace, archive, "uvm_contention").rows.select("kind", "events", "bytes", "time_ns").rows()
+    found = find(trace, archive, "uvm_contention")
+    assert found.sentence == "Thrashing 1 time, throttling 1 time, remote maps 1 time."
+    acts = found.rows.select("kind", "events", "bytes", "time_ns").rows()
     assert acts == [("remote_map", 1, 65536, None), ("thrash", 1, 4096, None), ("throttle", 1, None, 30)]
+
+
+def test_causes_are_explained_only_where_a_move_has_one(tmp_path: Path) -> None:
+    trace, archive = run(tmp_path)
+    (note,) = find(trace, archive, "uvm_moves").notes
+    assert note.startswith("Causes are the driver's: coherence is a fault's own move")
+    trace, archive = run(tmp_path / "b", copy=[move(120, 130, BASE, 4096, cause=None)])
+    assert find(trace, archive, "uvm_moves").notes == ()
+
+
+def test_throughput_is_said_in_the_unit_of_the_table(tmp_path: Path) -> None:
+    # 16 KiB in 16 µs and 64 KiB in 32 µs: 80 KiB in 48 µs are 1.59 GiB/s, the large one alone is 1.91 GiB/s
+    trace, archive = run(tmp_path, copy=[move(0, 16_000, BASE, 16 * KIB), move(20_000, 52_000, BASE + MIB, 64 * KIB)])
+    assert find(trace, archive, "uvm_links").sentence == (
+        "Pages move to devices at 1.59 GiB/s over all moves, 1.91 GiB/s over the largest."
+    )
 
 
 def test_kinds_of_events_that_no_table_holds_are_not_collected_and_never_zero(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from tracelode.reports.charts.frequency import MOST_POINTS, rank_plot
@@ -5,10 +7,16 @@ from tracelode.reports.charts.memory import difference, set_against_footprint, t
 from tracelode.reports.charts.phases import phase_bars
 from tracelode.reports.pictures import NARROW, WIDE, draw
 
+
+def _stretch(place: int, position: float, until: float, low: int, high: int, last: int, stage: str) -> dict[str, Any]:
+    sizes = {"low_bytes": low, "high_bytes": high, "last_bytes": last}
+    return {"place": place, "position": position, "until": until, **sizes, "stage": stage, "last_stage": stage}
+
+
 STRETCHES = [
-    {"position": 0.0, "low_bytes": 0, "high_bytes": 1024, "stage": "ramp-up"},
-    {"position": 2.0, "low_bytes": 2048, "high_bytes": 4096, "stage": "peak"},
-    {"position": 5.0, "low_bytes": 0, "high_bytes": 1024, "stage": "ramp-down"},
+    _stretch(0, 0.0, 2.0, 0, 1024, 1024, "ramp-up"),
+    _stretch(1, 2.0, 5.0, 2048, 4096, 2048, "peak"),
+    _stretch(2, 5.0, 6.0, 0, 1024, 0, "ramp-down"),
 ]
 BOTH = [
     {"position": 0.0, "base_bytes": 2048, "bytes": 1024, "difference_bytes": -1024},
@@ -50,8 +58,17 @@ def test_the_curve_marks_its_peak_and_its_stages() -> None:
         assert word in text
 
 
+def test_where_nothing_changes_the_last_level_is_held() -> None:
+    # up to 4 KiB and back to 1 KiB within place 0, nothing in places 1 to 8, 2 KiB from place 9 on
+    rows = [_stretch(0, 0.0, 1.0, 0, 4096, 1024, "peak"), _stretch(9, 9.5, 10.0, 2048, 2048, 2048, "ramp-down")]
+    values = usage(rows, x="Number of the change")["data"]["values"]
+    assert [(value["left"], value["right"], value["low"], value["high"]) for value in values] == [
+        (0.0, 1.0, 0.0, 4.0), (1.0, 9.5, 1.0, 1.0), (9.5, 10.0, 2.0, 2.0)
+    ]  # fmt: skip
+
+
 def test_curves_by_time_are_shown_in_the_unit_that_reads_best() -> None:
-    rows = [row | {"position": row["position"] * 1e6} for row in STRETCHES]  # type: ignore[operator] # numbers
+    rows = [row | {key: row[key] * 1e6 for key in ("position", "until")} for row in STRETCHES]
     assert "Time (ms)" in _drawn(usage(rows, x="Time", unit_x="ns"), NARROW)
 
 
@@ -76,8 +93,22 @@ def test_working_sets_of_nothing_are_not_drawn() -> None:
         {"footprint_bytes": 4096, "bytes": 0, "launches": 1, "kernel": "b"},
     ]
     found = set_against_footprint(rows)
-    assert [(value["footprint"], value["set"]) for value in found["data"]["values"]] == [(4.0, 1.0)]
-    assert "Working set (KiB, logarithmic)" in _drawn(found)
+    assert [(value["footprint"], value["set"]) for value in found["data"]["values"]] == [(4096, 1024)]
+    text = _drawn(found)
+    for word in ("Working set (logarithmic)", "1\u202fKiB", "8\u202fKiB"):
+        assert word in text
+
+
+def test_sizes_of_working_sets_each_say_their_unit() -> None:
+    # from a single byte up to a mean of 3.5 GiB: in one unit the least would be at 1e-9
+    row = {"footprint_bytes": 3.5 * 2**30, "bytes": 1, "launches": 1, "kernel": "k"}
+    found = set_against_footprint([row])
+    text = _drawn(found)
+    for word in ("1\u202fB", "1\u202fKiB", "1\u202fMiB", "1\u202fGiB"):
+        assert f">{word}<" in text
+    axis = found["layer"][1]["encoding"]["y"]["axis"]
+    assert axis["values"] == [1, 2**5, 2**10, 2**15, 2**20, 2**25, 2**30]
+    assert found["layer"][1]["encoding"]["y"]["scale"]["domain"] == [1, 2**32]
 
 
 def test_bars_are_divided_by_phase_and_the_last_is_all_others() -> None:

@@ -44,6 +44,20 @@ def test_the_roofline_is_drawn(tmp_path: Path) -> None:
     assert isinstance(chart, Chart)
     assert len(chart.specification["data"]["values"]) == 3
     assert chart.description.endswith("calls whose FLOPs and bytes are known.")
+    assert "Lines: bandwidth times intensity" in chart.description
+
+
+def test_without_peaks_nothing_is_said_of_roofs_and_bounds(tmp_path: Path) -> None:
+    trace, archive = made(tmp_path, *OPS, device=DEVICE | {"name": "Something"})
+    chart = _section(roofline, trace, archive).blocks[0]
+    assert isinstance(chart, Chart)
+    assert chart.title == "Operators by intensity and what they achieve"
+    assert "Without lines: peak or bandwidth of the device is not known." in chart.description
+    assert "roof" not in chart.specification["usermeta"]["terminal"]["title"]
+    (table,) = _section(memory_bound, trace, archive).blocks
+    assert isinstance(table, Table)
+    assert table.caption == "Chains of operators with little arithmetic, whose bound is not known"
+    assert "intensity" in {column.key for column in table.columns}
 
 
 def test_what_there_is_not_is_said(tmp_path: Path) -> None:

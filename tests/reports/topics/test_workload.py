@@ -116,6 +116,14 @@ def test_mined_structure_stands_in_for_operators_only_where_these_are_few(
     assert ("workload_structure" in asked) == shown
 
 
+def test_a_trace_without_device_work_misses_that_and_is_not_told_to_be_mined(tmp_path: Path) -> None:
+    life = {"process": 1, "device": 0, "kind": "tensor", "address": 4096, "bytes": 8, "birth_ns": 0, "death_ns": 9}
+    report, _ = _report(*build(tmp_path, allocation=[life]))
+    assert not [s.key for s in report.sections if "mine" in " ".join((s.sentence, *s.notes)).split()]
+    for key in ("workload_phases", "workload_modules", "workload_operators"):
+        assert _named(report)[key].sentence == "Not collected: work of a device (kernels, copies or fills)."
+
+
 def test_a_trace_of_nothing_says_so(tmp_path: Path) -> None:
     report, _ = _report(*build(tmp_path, api=[{"start_ns": 0, "end_ns": 1}]))
     assert report.verdict.startswith("There is nothing in this trace that characterises a workload")
