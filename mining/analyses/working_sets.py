@@ -83,7 +83,7 @@ def find(trace: Trace) -> Finding:
         f"{size(first['median_bytes'])}."
     )
     if first["ratio"] is not None:
-        sentence += f" The mean footprint is {first['ratio']:.3g} times that."
+        sentence += f" The mean footprint at {'these' if lacks else 'all'} launches is {first['ratio']:.3g} times that."
     lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
     return Finding("working_sets", sentence, rows, sql, (told(rows["evidence"]), *lacking))
 

@@ -65,7 +65,7 @@ def history(rows: Rows, *, title: str, unit: str) -> Specification:
     return finished(
         alt.layer(band, change, points, data=alt.Data(values=values)),
         height=220,
-        terminal={"title": clean(title), "values": [row["value"] for row in drawn]},
+        terminal={"title": clean(title), "unit": unit, "values": [row["value"] for row in drawn]},
     )
 
 

@@ -4,6 +4,7 @@ from math import log10
 from typing import Any
 
 from ..text import clean, shorten
+from ..units import Unit
 from .style import Rows, Specification, finished, some
 
 __all__ = ["matrix"]
@@ -16,11 +17,11 @@ HEIGHT, SMALLEST, NAME = 11, 120, 34
 """Pixels of a band, and of all of them at least; letters of a band's name."""
 
 
-def matrix(rows: Rows, *, x: str, y: str, what: str, step: float = 0) -> Specification:
+def matrix(rows: Rows, *, x: str, y: str, what: str, unit: Unit = "count", step: float = 0) -> Specification:
     """Amounts on a logarithmic scale of colours; nothing is not drawn.
 
     A row has `label` (of the band, which no other band has; bands in order), `left` and `right` on the axis `x`,
-    `amount`, and `tip`. Ticks are `step` apart at least.
+    `amount`, of which `unit` is the unit, and `tip`. Ticks are `step` apart at least.
     """
     import altair as alt
 
@@ -55,7 +56,7 @@ def matrix(rows: Rows, *, x: str, y: str, what: str, step: float = 0) -> Specifi
     sums = dict.fromkeys(bands, 0.0)
     for row in shown:
         sums[_name(row)] += row["amount"]
-    terminal = {"title": what, "labels": bands, "values": list(sums.values())}
+    terminal = {"title": what, "unit": unit, "labels": bands, "values": list(sums.values())}
     return finished(chart, height=max(SMALLEST, HEIGHT * len(bands)), terminal=terminal)
 
 

@@ -52,7 +52,9 @@ def moved_bytes(rows: Rows) -> Specification:
     title = f"Moved ({unit})" + of_groups(group, "mean")
     chart = stacked(values, x, title, "why", colours).encode(x2="right:Q")
     totals = [sum(total for (_, why), total in sums.items() if why == one) for one in domain]
-    return finished(chart, height=200, terminal={"title": "Bytes in all", "labels": domain, "values": totals})
+    return finished(
+        chart, height=200, terminal={"title": "Bytes in all", "unit": "bytes", "labels": domain, "values": totals}
+    )
 
 
 def _why(row: Mapping[str, Any]) -> str:

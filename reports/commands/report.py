@@ -80,6 +80,8 @@ def command(
     name = format or format_of(output)
     if topic != "uvm" and (after, plan) != (None, None):
         raise click.UsageError(f"--after and --plan are for the report uvm, not for {topic}")
+    if plan is not None and not plan.absolute().parent.is_dir():
+        raise click.UsageError(f"{plan}: there is no folder {plan.parent}")
     group = open_group(traces, archive_path)
     tell(one.error for one in group.unread)
     with patience("mining"):

@@ -9,7 +9,7 @@ from ..charts.matrix import matrix
 from ..known import known_section, known_table
 from ..report import Block, Chart, Column, Section
 from ..shown import Ask, section_of
-from ..units import scale, show
+from ..units import Unit, scale, show
 
 __all__ = ["faults", "places"]
 
@@ -54,13 +54,13 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
     return (*charts, replace(listed, limit=10))
 
 
-KINDS = (
+KINDS: tuple[tuple[str, tuple[str, ...], Unit], ...] = (
     ("Faults", ("gpu_faults", "cpu_faults"), "count"),
     ("Bytes moved", ("to_device_bytes", "to_host_bytes"), "bytes"),
 )
 
 
-def _chart(rows: list[dict[str, Any]], sql: str, title: str, keys: tuple[str, ...], unit: Any) -> Chart:
+def _chart(rows: list[dict[str, Any]], sql: str, title: str, keys: tuple[str, ...], unit: Unit) -> Chart:
     """A matrix of the sum of those columns; the axis counts from the first event."""
     base = min(row["from_ns"] for row in rows)
     factor, suffix = scale(max(row["to_ns"] for row in rows) - base, "ns")
@@ -77,4 +77,4 @@ def _chart(rows: list[dict[str, Any]], sql: str, title: str, keys: tuple[str, ..
     ]
     x = f"Time from the first event ({suffix})"
     shows = "Bands of addresses from top to bottom, time from left to right; the darker, the more."
-    return Chart(f"{title} by address and time", matrix(cells, x=x, y="Addresses", what=title), shows, sql)
+    return Chart(f"{title} by address and time", matrix(cells, x=x, y="Addresses", what=title, unit=unit), shows, sql)

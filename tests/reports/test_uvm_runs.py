@@ -43,6 +43,13 @@ def test_only_the_report_on_managed_memory_takes_them(tmp_path: Path) -> None:
     assert not (tmp_path / "plan.json").exists()
 
 
+def test_a_plan_that_cannot_be_written_leaves_no_report_either(tmp_path: Path) -> None:
+    result = _call("uvm", LOG, "-o", str(tmp_path / "report.html"), "--plan", str(tmp_path / "none" / "plan.json"))
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_trace_that_says_nothing_of_touches_gives_no_plan(tmp_path: Path) -> None:
     trace, archive = run(tmp_path, fault=None, copy=None)
     with pytest.raises(NotCollected, match="what kernels touch"):

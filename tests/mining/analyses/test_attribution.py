@@ -93,6 +93,9 @@ def test_phases_are_told_by_the_surest_source(tmp_path: Path) -> None:
         ("optimizer", 1, 0, 1, "annotation"),
     ]
     assert found.notes == ("Phases are told by: annotation, autograd, sequence.",)
+    assert found.sentence.startswith(
+        "Of 127 ns of device work: (unattributed) 78.7 % in 2 kernels and 1 copy, backward "
+    )
     assert "forward 6.3 % in 1 kernel, " in found.sentence
 
 

@@ -38,7 +38,11 @@ def test_each_run_is_a_mark_with_its_limits_and_a_change_is_a_line_before_it() -
     ]  # fmt: skip
     titles = [layer["encoding"][axis]["title"] for layer in found["layer"][-1:] for axis in "xy"]
     assert titles == ["Run, in order of time", "Median iteration (ms)"]
-    assert found["usermeta"]["terminal"] == {"title": "Median iteration", "values": [100e6, 101e6, 102e6]}
+    assert found["usermeta"]["terminal"] == {
+        "title": "Median iteration",
+        "unit": "ns",
+        "values": [100e6, 101e6, 102e6],
+    }
     assert draw(found, width=WIDE, label="", name="b", class_="").text.startswith("<svg")
 
 

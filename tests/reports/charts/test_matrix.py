@@ -28,7 +28,10 @@ def test_the_axes_reach_over_all_rows_also_those_with_nothing() -> None:
     specification = _matrix(_rows(0, 5, 0, 0))
     assert specification["encoding"]["x"]["scale"]["domain"] == [0, 4]
     assert specification["encoding"]["y"]["scale"]["domain"] == ["0 0x1000", "1 0x1000"]
-    assert specification["usermeta"]["terminal"]["values"] == [0, 5]
+    told = specification["usermeta"]["terminal"]
+    assert (told["unit"], told["values"]) == ("count", [0, 5])
+    bytes_ = matrix(_rows(0, 5, 0, 0), x="Time", y="Addresses", what="Bytes moved", unit="bytes")
+    assert bytes_["usermeta"]["terminal"]["unit"] == "bytes"
 
 
 def test_nothing_to_draw_is_refused() -> None:

@@ -18,6 +18,11 @@ def test_bytes_are_stacked_by_direction_and_cause() -> None:
     ]
 
 
+def test_a_terminal_is_told_that_they_are_bytes() -> None:
+    told = moved_bytes([_row(0, 2048), _row(0, 1024, "DtoH")])["usermeta"]["terminal"]
+    assert (told["unit"], told["values"]) == ("bytes", [2048, 1024])
+
+
 def test_of_many_iterations_the_mean_of_neighbours_is_drawn() -> None:
     specification = moved_bytes([_row(at, 1024) for at in range(2 * MOST_STACKS)])
     values = specification["data"]["values"]
