@@ -15,7 +15,7 @@ from ..collect.ranks import natural, rank_of
 from ..mining.rank_run import Member
 from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
-from ..store.sources import Membership
+from ..store.sources import Membership, Source
 from ..store.trace import Trace
 from .options import cache_archive, progress
 from .text import clean
@@ -100,7 +100,12 @@ def _in_archive(name: str, archive: Archive) -> tuple[str, list[_Found]]:
 
 
 def _members(of_run: Sequence[Membership], archive: Archive) -> list[_Found]:
-    return [_Found(archive.open(one.trace_id), one.source.path, one.source.reader) for one in of_run]
+    return [_found(archive.open(one.trace_id), one.source) for one in of_run]
+
+
+def _found(trace: Trace, source: Source) -> _Found:
+    """The trace by the file that was asked for: the archive may have read another one of the same content before."""
+    return _Found(replace(trace, source=source.path), source.path, source.reader)
 
 
 def run_group(run: str, of_run: Sequence[Membership], archive: Archive) -> Group:
@@ -150,7 +155,7 @@ def _one(one: Input, archive: Archive) -> _Found:
     here = look(address(one.place))
     with progress(f"reading {one.place.name}", lambda: here.source.bytes) as heard:
         trace, _ = read_in(here, archive, heard=heard)
-    return _Found(trace, here.source.path, here.source.reader)
+    return _found(trace, here.source)
 
 
 def _distinct(found: Sequence[_Found]) -> tuple[list[_Found], list[str]]:

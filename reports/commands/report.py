@@ -1,5 +1,6 @@
 """Writes a report about a trace, or about the ranks of a run."""
 
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from ...store.parts import names
 from ..failures import as_one, tell
 from ..options import archive_option, patience, write_output
 from ..report_files import VERDICT, format_of, is_folder, report_on, texts_of, write_files, write_tables, write_texts
-from ..text import clean
+from ..text import clean, utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,11 +134,13 @@ def _kept(topic: str, group: "Group", name: str) -> "Mapping[str, str]":
         return texts_of(report_on(topic, group), name)
     form = load("format", name)
     fitted = f"-{form.fitted()}" if hasattr(form, "fitted") else ""
-    owner, kind, version = group.members[0].trace.id, f"report-{topic}-{name}{fitted}", code_mark() + rules_mark()
-    there = group.archive.kept(owner, kind, version)
+    trace = group.members[0].trace
+    kind = f"report-{topic}-{name}{fitted}"
+    version = f"{code_mark()}{rules_mark()}-{sha256(utf8(trace.source).encode()).hexdigest()[:12]}"  # it names the file
+    there = group.archive.kept(trace.id, kind, version)
     if there is None:
         there = texts_of(report_on(topic, group), name)
-        group.archive.keep(owner, kind, version, there)
+        group.archive.keep(trace.id, kind, version, there)
     return there
 
 

@@ -161,3 +161,14 @@ def test_a_format_of_checks_of_a_report_without_them_says_what_to_take(tmp_path:
     assert result.exception.message == "the format junit holds checks, and the report perf has none"
     assert "take html, md, json, csv or terminal" in result.exception.hint
     assert not written.exists()
+
+
+def test_a_report_names_the_file_that_was_asked_for_also_where_the_archive_knows_its_content(tmp_path: Path) -> None:
+    sample = SAMPLES / "train.json.gz"
+    for name in ("before.json.gz", "after.json.gz", "before.json.gz"):
+        path = tmp_path / name
+        if not path.exists():
+            path.write_bytes(sample.read_bytes())
+        result = _run("report", "perf", path, "--format", "md")
+        assert result.exit_code == 0, result.stderr
+        assert name in result.stdout.splitlines()[0]
