@@ -9,13 +9,10 @@ from ..store.query import run
 from ..store.trace import Trace
 from .columns import state_of
 
-__all__ = ["LEAVES", "NAMES", "judged", "kernel_categories"]
+__all__ = ["LEAVES", "judged", "kernel_categories"]
 
 LEAVES = {"communication": 1, "copy": 2, "fill": 2}
 """What a kernel does by its category: 1 communicates, 2 copies, all others compute (0)."""
-
-NAMES = "select distinct name, category from kernel"
-"""SQL: the category of each name of a kernel."""
 
 
 def kernel_categories(trace: Trace) -> Mapping[str | None, str]:

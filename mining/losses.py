@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ..store.health import BUSY, KERNEL_TIME, LAUNCHES, ORDER, UNRELIABLE
 from ..store.query import run
 from ..store.trace import Trace
-from .categories import NAMES
 from .columns import state_of
 from .diagnosis import Diagnosis, Place
 from .early import early
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["BUSY", "KERNEL_TIME", "LAUNCHES", "ORDER", "judged", "kinds", "new_ns"]
+__all__ = ["BUSY", "KERNEL_TIME", "KINDS", "LAUNCHES", "ORDER", "judged", "new_ns"]
+
+KINDS = "kind as (select distinct name, category from kernel)"
+"""SQL: the category of each kernel name, as `kind`."""
 
 EVIDENCE = """
 with {step},
@@ -74,11 +76,6 @@ select process, device, state, cause, sum(duration_ns)::bigint as duration_ns
 from segment
 group by process, device, state, cause
 """
-
-
-def kinds() -> str:
-    """SQL: the category of each kernel name, as `kind`; names are few, so that judging each is quicker than kernels."""
-    return f"kind as ({NAMES})"
 
 
 def new_ns(order: str) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = ("iterations",)
 
 SAMPLE_UNITS, SAMPLE_OPERATIONS, SAMPLE = 8, 20_000, 200_000

@@ -19,7 +19,7 @@ from ..typical import typical
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 3
+VERSION = 4
 NEEDS = ("iterations",)
 
 Ints = npt.NDArray[np.int64]

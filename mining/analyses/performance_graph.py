@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("hierarchy", "segments")
 
 KEYS = "process, device, stream, start_ns, end_ns"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import BUSY, judged, kinds
+from ..losses import BUSY, KINDS, judged
 from ..naming import short
 from ..words import duration, percent
 
@@ -85,7 +85,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
         return ()
     parts = {"copy": COPIES, "fill": FILLS, "kernel": KERNELS}
     losses = LOSSES.format(
-        kinds=f"{kinds()}," if trace.has("kernel") else "",
+        kinds=f"{KINDS}," if trace.has("kernel") else "",
         transfers=" union all ".join(text.strip() for name, text in parts.items() if trace.has(name)),
     )
     return judged(

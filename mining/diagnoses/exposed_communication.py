@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..analyses.stragglers import SQL as STRAGGLERS
 from ..diagnosis import Diagnosis, Place
-from ..losses import BUSY, judged, kinds
+from ..losses import BUSY, KINDS, judged
 from ..naming import short
 from ..words import duration, percent
 
@@ -66,7 +66,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
     return judged(
         trace,
         "exposed_communication",
-        LOSSES.format(kinds=kinds(), waiting=(WAITING if several else ALONE).strip()),
+        LOSSES.format(kinds=KINDS, waiting=(WAITING if several else ALONE).strip()),
         _say,
         among="state = 'communication'",
         relies=(BUSY,),

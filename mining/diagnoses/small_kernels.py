@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import KERNEL_TIME, judged, kinds, new_ns
+from ..losses import KERNEL_TIME, KINDS, judged, new_ns
 from ..naming import short
 from ..thresholds import thresholds
 from ..words import duration, plural
@@ -79,7 +79,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
     return judged(
         trace,
         "small_kernels",
-        LOSSES.format(kinds=kinds(), new_ns=new_ns("start_ns, end_ns"), **limits),
+        LOSSES.format(kinds=KINDS, new_ns=new_ns("start_ns, end_ns"), **limits),
         _say,
         relies=(KERNEL_TIME,),
         warm=True,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..diagnosis import Diagnosis, Place
 from ..finding import total
-from ..losses import KERNEL_TIME, judged, kinds, new_ns
+from ..losses import KERNEL_TIME, KINDS, judged, new_ns
 from ..naming import short
 from ..words import duration, plural
 
@@ -54,7 +54,7 @@ def diagnose(trace: Trace) -> tuple[Diagnosis, ...]:
     return judged(
         trace,
         "underfilled",
-        LOSSES.format(kinds=kinds(), new_ns=new_ns("start_ns, end_ns")),
+        LOSSES.format(kinds=KINDS, new_ns=new_ns("start_ns, end_ns")),
         _say,
         relies=(KERNEL_TIME,),
         warm=True,

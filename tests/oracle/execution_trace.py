@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from tests.oracle.rows import Damaged, Odd, Row, Rows, rows, unpacked
+from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, rows, unpacked
 
 
 def read(path: Path) -> Rows:
     text = unpacked(path).decode("utf-8", "replace")
-    document = json.loads(text, strict=False, parse_constant=_constant, object_pairs_hook=_members)
+    document = json.loads(text, strict=False, parse_constant=constant, object_pairs_hook=_members)
     if "nodes" not in document or "workload_graph" in document:
         raise Odd("not a trace of PyTorch's own")
     return rows(node=[_node(node) for node in document["nodes"]])
@@ -52,7 +52,3 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise Odd("a member that is there twice")
     return found
-
-
-def _constant(name: str) -> NoReturn:
-    raise Odd(f"{name} is no number of JSON")

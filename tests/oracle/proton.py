@@ -3,15 +3,15 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from tests.oracle.rows import Damaged, Odd, Row, Rows, rows, unpacked
+from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, rows, unpacked
 
 MEMBERS = {"frame", "metrics", "children"}
 
 
 def read(path: Path) -> Rows:
-    parts = json.loads(unpacked(path).decode("utf-8", "replace"), strict=False, parse_constant=_constant)
+    parts = json.loads(unpacked(path).decode("utf-8", "replace"), strict=False, parse_constant=constant)
     found: list[Row] = []
     level = [part for part in parts if isinstance(part, dict) and "frame" in part]
     depth = 0
@@ -41,7 +41,3 @@ def _whole(value: Any) -> int | None:
     if value is not None and (type(value) is not int or abs(value) >= 2**31 * 1000):
         raise Odd("a number that is none")
     return value
-
-
-def _constant(name: str) -> NoReturn:
-    raise Odd(f"{name} is no number of JSON")

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tracelode.store import Trace
 
@@ -24,6 +24,7 @@ __all__ = [
     "Odd",
     "Row",
     "Rows",
+    "constant",
     "database",
     "difference",
     "disagreement",
@@ -102,6 +103,11 @@ def unpacked(path: Path) -> bytes:
     content = path.read_bytes()
     unpack = next((unpack for magic, unpack in PACKINGS.items() if content.startswith(magic)), None)
     return unpack(content) if unpack else content
+
+
+def constant(name: str) -> NoReturn:
+    """For `json.loads`: `Odd` for a number that JSON does not have, such as NaN."""
+    raise Odd(f"{name} is no number of JSON")
 
 
 def database(path: Path) -> Iterator[sqlite3.Connection]:
