@@ -13,8 +13,8 @@ BY_NODE = frozenset({"kfd_smi", "rocpd", "rocprof-v1", "rocprofv3-csv", "rocprof
 """Formats in which a device has the number of its node: processors come first, and count."""
 
 NVIDIA_FAULTS = (
-    "record with nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true, or with "
-    "tracelode record --uvm"
+    "record with nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true "
+    "--cuda-memory-usage=true (which names the memory), or with tracelode record --uvm"
 )
 NVIDIA_ACTS = "record with tracelode record --uvm: Nsight Systems does not export thrashing, throttling or remote maps"
 NVIDIA_ACCESSES = "run an access profiler: AccelProf's hot_analysis or time_hotness_cpu"

@@ -104,10 +104,11 @@ def read_plan(text: bytes) -> Plan:
         told = json.loads(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         raise Error(f"plan: no JSON: {error}", HINT) from error
-    names = ("format", "version", "trace", "level", "evidence", "capacity_bytes", "look_ahead", "memory", "steps")
-    known = _fields(told, "plan", names)
-    if known["format"] != FORMAT or _number(known["version"], "version") != VERSION:
+    if isinstance(told, dict) and (told.get("format") != FORMAT or told.get("version", VERSION) != VERSION):
         raise Error(f"plan: not {FORMAT}, version {VERSION}", HINT)
+    names = ("format", "version", "trace", "level", "evidence", "capacity_bytes", "look_ahead", "memory", "steps")
+    known = _fields(told, "top level", names)
+    _number(known["version"], "version")  # true and 1.0 are equal to 1, and none
     memory = tuple(_key(one, f"memory[{at}]") for at, one in enumerate(_list(known["memory"], "memory")))
     if len(set(memory)) < len(memory):
         raise Error("plan: memory: the same object stands there twice", HINT)

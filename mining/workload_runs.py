@@ -80,6 +80,12 @@ NONE = {
 """,
 }
 
+SIDES = (
+    "As in PASTA's Table V, peak and footprint are of objects (what is reserved of a device) and the working set is of "
+    "tensors; of either kind where the other was not recorded. The report on one trace sets tensors against tensors."
+)
+"""Which of the two kinds of memory stands in which column."""
+
 
 def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
     """A row for each trace, named; mined already by `attribution` and `memory_use`.
@@ -113,7 +119,7 @@ def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
     levels = {"C"} if rows["peak_bytes"].null_count() < len(rows) else set[str]()
     levels |= set(rows["evidence"].drop_nulls())
     lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
-    return Finding("workload_runs", sentence, rows, sql, (told(levels), *lacking) if levels else ())
+    return Finding("workload_runs", sentence, rows, sql, (told(levels), SIDES, *lacking) if levels else ())
 
 
 def _quoted(text: str) -> str:

@@ -102,8 +102,14 @@ def test_a_wrong_value_is_refused(path: list[Any], value: Any) -> None:
     _refused(told)
 
 
+def test_another_format_or_version_is_told_before_what_it_lacks() -> None:
+    told = "plan: not tracelode.uvm-plan, version 1"
+    assert _refused({"format": "tracelode.uvm-plan", "version": 2}) == told
+    assert _refused({"traceEvents": []}) == told
+
+
 def test_a_field_too_many_or_too_few_is_refused_by_its_name() -> None:
-    assert "'extra' is not known" in _refused(_told() | {"extra": 1})
+    assert _refused(_told() | {"extra": 1}) == "plan: top level: 'extra' is not known"
     told = _told()
     del told["steps"][0]["before"]
     assert "steps[0]: 'before' is missing" in _refused(told)
