@@ -7,7 +7,7 @@ from ..report import Unit
 from ..units import scale, show
 from .style import BLUE, RED, Specification, finished, some
 
-__all__ = ["edge", "size_histogram"]
+__all__ = ["begins", "edge", "size_histogram"]
 
 Bin = tuple[int, float, float]
 """Where the bin begins (0 or a power of two), and its two amounts."""
@@ -23,11 +23,11 @@ def size_histogram(bins: Sequence[Bin], *, x: str, unit: Unit, bars: str, ticks:
 
     some([{"from": one[0]} for one in bins], "size_histogram")
     amounts = {begin: (first, second) for begin, first, second in bins}
-    begins = _begins(list(amounts))
+    sizes = begins(list(amounts))
     sums = [sum(pair[at] for pair in amounts.values()) for at in range(2)]
     if not any(sums):
         raise ValueError("size_histogram: nothing in any bin")
-    values = [_bin(begin, amounts.get(begin, (0, 0)), sums, unit, (bars, ticks)) for begin in begins]
+    values = [_bin(begin, amounts.get(begin, (0, 0)), sums, unit, (bars, ticks)) for begin in sizes]
     labels = [value["size"] for value in values]
     drawn = [name for name, whole in zip((bars, ticks), sums, strict=True) if whole]
     across = alt.X("size:O", title=x, scale=alt.Scale(domain=labels), axis=alt.Axis(labelAngle=-40))
@@ -62,8 +62,8 @@ def edge(size: int, unit: Unit) -> str:
     return f"{size / factor:g}\u202f{name}"
 
 
-def _begins(there: Sequence[int]) -> list[int]:
-    """Where bins begin, from the first to the last, those between them included."""
+def begins(there: Sequence[int]) -> list[int]:
+    """Where bins begin (0 or a power of two), from the first to the last, those between them included."""
     sizes = [begin for begin in there if begin > 0]
     powers = range(min(sizes).bit_length() - 1, max(sizes).bit_length()) if sizes else ()
     return [*([0] if len(sizes) < len(there) else []), *(1 << power for power in powers)]

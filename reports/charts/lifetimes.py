@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..units import show
-from .histogram import edge
+from .histogram import begins, edge
 from .style import BLUE, RED, Rows, Specification, finished, some
 
 __all__ = ["BEYOND", "lifetimes"]
@@ -28,7 +28,7 @@ def lifetimes(rows: Rows) -> Specification:
     if most <= 0:
         raise ValueError("lifetimes: no bytes to draw")
     times = _times(rows)
-    sizes = [edge(size, "bytes") for size in _sizes(seen)]
+    sizes = [edge(size, "bytes") for size in reversed(begins(list({row["from_bytes"] for row in seen})))]
     values = [_cell(row) for row in seen]
     x = alt.X("life:O", title="Lived at least", scale=alt.Scale(domain=times), axis=alt.Axis(labelAngle=-40))
     y = alt.Y("size:O", title="Size, from", scale=alt.Scale(domain=sizes))
@@ -62,13 +62,6 @@ def _times(rows: Rows) -> list[str]:
     powers = [10**at for at in range(19) if known - {0} and min(known - {0}) <= 10**at <= max(known)]
     found = [edge(ns, "ns") for ns in ([0] if 0 in known else []) + powers]
     return found + ([BEYOND] if any(row["from_ns"] is None for row in rows) else [])
-
-
-def _sizes(rows: Rows) -> list[int]:
-    """All sizes from the largest to the smallest, those between them included."""
-    known = {row["from_bytes"] for row in rows}
-    powers = [1 << at for at in range(63) if known - {0} and min(known - {0}) <= 1 << at <= max(known)]
-    return powers[::-1] + ([0] if 0 in known else [])
 
 
 def _cell(row: Mapping[str, Any]) -> dict[str, Any]:

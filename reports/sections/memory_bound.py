@@ -15,7 +15,7 @@ def section(trace: Trace, ask: Ask) -> Section:
 
 
 def _blocks(found: Finding) -> tuple[Block, ...]:
-    bound = set(found.rows["bound"]) == {"memory"}
+    unbound = "not known" in set(found.rows["bound"])
     columns = (
         Column("operators", "Operators, one after the other"),
         Column("module", "Module"),
@@ -23,10 +23,10 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
         Column("time_ns", "Kernel time", "ns"),
         Column("share", "Share of time", "share"),
         Column("bytes", "Operands", "bytes"),
-        *(() if bound else (Column("intensity", "FLOPs a byte", "ratio"),)),
+        *((Column("intensity", "FLOPs a byte", "ratio"),) if unbound else ()),
         Column("merged_bytes", "Handed on, twice", "bytes"),
         Column("saving_ns", "Its traffic", "ns"),
         Column("most_ns", "Saves at most", "ns"),
     )
-    which = "bound by memory" if bound else "with little arithmetic, whose bound is not known"
+    which = "with little arithmetic, whose bound is not known" if unbound else "bound by memory"
     return (table(f"Chains of operators {which}", known(columns, found), found),)
