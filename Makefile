@@ -34,6 +34,7 @@ bench: setup ## measure ingest, mining and its quality, each against baselines i
 	$(PY) -m benchmarks.passes
 	$(PY) -m benchmarks.timeline
 	$(PY) -m benchmarks.report
+	$(PY) -m benchmarks.peer
 	$(PY) -m benchmarks.batch --traces 1000
 	$(PY) -m benchmarks.suffix
 	$(PY) -m benchmarks.record

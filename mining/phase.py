@@ -141,7 +141,7 @@ def _hear_waits(ballot: _Ballot, grid: Grid, times: Times, ends: list[int]) -> N
     for wait, nats, reason in times.waits:
         if vary:
             # Where operations come and go no column has all of the long waits, but they lie near one.
-            column, share = _gathered(grid, np.sort(np.argpartition(wait, -repeats)[-repeats:]))
+            column, share = _gathered(grid, _longest(wait, repeats))
             if share > GATHERED:
                 ballot.add(column, GATHERED_NATS * share, reason)
         median: Floats = np.median(wait[rows], axis=0)
@@ -153,6 +153,14 @@ def _hear_waits(ballot: _Ballot, grid: Grid, times: Times, ends: list[int]) -> N
             ballot.add(column, nats * float(median[column]) / longest, reason)
         if len(order) > 1 and longest >= DOMINANCE * float(median[order[1]]):
             ballot.add(order[0], DOMINANT_NATS, f"{reason} stand out")
+
+
+def _longest(wait: Ints, count: int) -> Ints:
+    """Where that many of the longest waits are, in order; of equal ones the first."""
+    block = max(len(wait) // (4 * count), 1)
+    longest = np.sort(np.maximum.reduceat(wait, np.arange(0, len(wait), block)))
+    at = np.flatnonzero(wait >= longest[-count])  # no fewer than `count`, and few more
+    return np.sort(at[np.argsort(-wait[at], kind="stable")[:count]])
 
 
 def _marked(grid: Grid, times: Times, marks_ns: Ints) -> tuple[int, float]:

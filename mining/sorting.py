@@ -38,7 +38,8 @@ def lexical_order(*keys: npt.NDArray[np.integer]) -> Ints:
         used, whole = used + width, whole + 1
     packed <<= bits
     packed |= np.arange(len(packed), dtype=np.int64)
-    packed.sort()
+    if (packed[1:] < packed[:-1]).any():  # rows often are in order, and to sort them costs as much as any
+        packed.sort()
     order = packed & ((1 << bits) - 1)
     if whole < len(keys):
         group = packed >> bits

@@ -20,7 +20,6 @@ from .text import clean, shorten
 
 if TYPE_CHECKING:
     from ..store.archive import Archive
-    from ..store.trace import Trace
 
 __all__ = [
     "archive_option",
@@ -28,7 +27,6 @@ __all__ = [
     "cache_folder",
     "counted",
     "format_option",
-    "open_trace",
     "output_option",
     "patience",
     "progress",
@@ -141,29 +139,6 @@ def cache_archive() -> "Archive":
     from ..store.archive import FORMAT, Archive
 
     return Archive(cache_folder() / f"archive-{FORMAT}")
-
-
-def open_trace(trace: str, archive_path: Path) -> "tuple[Trace, Archive]":
-    """The trace meant by a command's argument and the archive it lies in.
-
-    A file, URL or member of an archive that was read into the archive is taken from there, any other is read into the
-    cache archive; what is none of these is the beginning of an id in the archive.
-    """
-    from ..collect.ingest import known, look, read_in
-    from ..store.archive import Archive
-
-    archive = Archive(archive_path)
-    if "/" in trace or "." in trace or Path(trace).exists():
-        found = look(trace)
-        there = known(found, archive)
-        if there is not None:
-            return there, archive
-        archive = cache_archive()
-        with progress(f"reading {trace.rpartition('/')[2]}", lambda: found.source.bytes) as heard:
-            return read_in(found, archive, heard=heard)[0], archive
-    if not archive.path.is_dir():
-        raise Error(f"{trace}: no such file, and no archive at {archive_path}", "give a trace file, or --archive")
-    return archive.open(trace), archive
 
 
 def write_output(data: bytes, output: Path | None) -> None:

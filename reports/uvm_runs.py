@@ -10,7 +10,7 @@ from ..mining.planned import plan_of
 from ..mining.words import plural
 from ..store.archive import Archive
 from ..store.trace import Trace
-from .options import open_trace
+from .one_trace import open_trace
 from .report import Report
 from .sections import uvm_effect
 from .units import show

@@ -59,13 +59,13 @@ def run_values(rows: Rows) -> Specification:
     interval = (
         base.transform_filter("datum.kind === 'interval'")
         .mark_rule(color=RED, strokeWidth=5, opacity=0.35)
-        .encode(x=alt.X("low:Q"), x2="high:Q", description="tip:N")
+        .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), description=alt.Description("tip:N"))
     )
     zero = base.mark_rule(color=STATES["idle"]).encode(x=alt.datum(0))
     points = (
         base.transform_filter("datum.kind === 'run'")
         .mark_point(filled=True, size=45, opacity=0.8)
-        .encode(x=x, color=colour, shape=shape, description="tip:N")
+        .encode(x=x, color=colour, shape=shape, description=alt.Description("tip:N"))
     )
     return finished(alt.layer(zero, interval, points, data=alt.Data(values=values)), height={"step": 26}, terminal={})
 
@@ -103,14 +103,14 @@ def waterfall(rows: Rows) -> Specification:
     base = alt.Chart().encode(y=y)
     bars = base.mark_bar().encode(
         x=alt.X("begin:Q", title=f"Difference of an iteration ({unit})"),
-        x2="end:Q",
+        x2=alt.X2("end:Q"),
         color=alt.Color(
             "kind:N",
             title=None,
             scale=alt.Scale(domain=list(kinds), range=list(kinds.values())),
             legend=alt.Legend(orient="top"),
         ),
-        description="tip:N",
+        description=alt.Description("tip:N"),
     )
     zero = base.mark_rule(color=PALETTE[7]).encode(x=alt.datum(0))
     return finished(
@@ -153,8 +153,10 @@ def kernel_scatter(rows: Rows) -> Specification:
         .mark_line(color=PALETTE[7])
         .encode(x=x, y=alt.Y("same:Q", scale=log))
     )
-    points = base.mark_point(color=BLUE, filled=True, size=40, opacity=0.7).encode(x=x, y=y, description="tip:N")
-    names = base.mark_text(align="right", dx=-6, fontSize=10).encode(x=x, y=y, text="name:N")
+    points = base.mark_point(color=BLUE, filled=True, size=40, opacity=0.7).encode(
+        x=x, y=y, description=alt.Description("tip:N")
+    )
+    names = base.mark_text(align="right", dx=-6, fontSize=10).encode(x=x, y=y, text=alt.Text("name:N"))
     terminal = {
         "title": "Time in an iteration of the candidate",
         "labels": [shorten(clean(row["name"]), 60) for row in chosen[:15]],
@@ -194,7 +196,7 @@ def strips(rows: Rows, base_ns: int, ns: int) -> Specification:
         .mark_rect()
         .encode(
             x=alt.X("begin:Q", title=f"Time in the iteration ({unit})"),
-            x2="end:Q",
+            x2=alt.X2("end:Q"),
             y=alt.Y("side:N", title=None, sort=list(SIDES)),
             color=alt.Color(
                 "mark:N",
@@ -202,7 +204,7 @@ def strips(rows: Rows, base_ns: int, ns: int) -> Specification:
                 scale=alt.Scale(domain=list(MARKS), range=list(MARKS.values())),
                 legend=alt.Legend(orient="top"),
             ),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     return finished(chart, height={"step": 46}, terminal={})

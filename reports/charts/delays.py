@@ -37,9 +37,13 @@ def delay_by_queue(rows: Rows) -> Specification:
     delays = alt.Scale(type="log", domain=[tens[0], tens[-1]], nice=False)
     low = alt.Y("low:Q", title="Delay (µs, logarithmic)", scale=delays, axis=alt.Axis(format=",~g", values=tens))
     base = alt.Chart().encode(x=x)
-    bar = base.mark_bar(color=BLUE, opacity=0.45).encode(y=low, y2="high:Q", description="tip:N")
+    bar = base.mark_bar(color=BLUE, opacity=0.45).encode(
+        y=low, y2=alt.Y2("high:Q"), description=alt.Description("tip:N")
+    )
     middle = base.mark_tick(color=RED, thickness=3, aria=False).encode(y=alt.Y("middle:Q", scale=delays))
-    share = base.mark_text(baseline="bottom", dy=-3, fontSize=9, aria=False).encode(y="high:Q", text="share:N")
+    share = base.mark_text(baseline="bottom", dy=-3, fontSize=9, aria=False).encode(
+        y=alt.Y("high:Q"), text=alt.Text("share:N")
+    )
     return finished(
         alt.layer(bar, middle, share, data=alt.Data(values=values)),
         height=240,

@@ -39,15 +39,15 @@ def flow(rows: Rows) -> Specification:
         .mark_bar(height=9, yOffset=14)
         .encode(
             x=x,
-            x2="until:Q",
+            x2=alt.X2("until:Q"),
             color=alt.Color("state:N", scale=alt.Scale(domain=list(states), range=list(states.values()))),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
         for state, begin, until in (("busy", "0", "datum.time"), ("idle within", "datum.time", "datum.end"))
     ]
     left: dict[str, Any] = {"align": "left", "baseline": "middle"}
-    waits = base.mark_text(**left, dy=-15, fontSize=10, opacity=0.75).encode(x=alt.datum(0), text="wait:N")
-    names = base.mark_text(**left, dy=1).encode(x=alt.datum(0), text="fitting:N")
+    waits = base.mark_text(**left, dy=-15, fontSize=10, opacity=0.75).encode(x=alt.datum(0), text=alt.Text("wait:N"))
+    names = base.mark_text(**left, dy=1).encode(x=alt.datum(0), text=alt.Text("fitting:N"))
     return finished(
         alt.layer(*parts, waits, names, data=data),
         height={"step": STEP},

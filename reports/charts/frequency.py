@@ -33,7 +33,9 @@ def rank_plot(rows: Rows) -> Specification:
     y = alt.Y("calls:Q", title="Launches (logarithmic)", scale=most, axis=alt.Axis(format=",~g", tickCount=6))
     base = alt.Chart().encode(x=x)
     line = base.mark_line(color=BLUE, opacity=0.35, aria=False).encode(y=y)
-    point = base.mark_point(color=BLUE, filled=True, size=28, opacity=1).encode(y=y, description="tip:N")
+    point = base.mark_point(color=BLUE, filled=True, size=28, opacity=1).encode(
+        y=y, description=alt.Description("tip:N")
+    )
     terminal = {
         "title": "Launches",
         "unit": "count",

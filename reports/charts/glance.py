@@ -48,21 +48,25 @@ def glance(rows: Rows) -> Specification:
         scale=alt.Scale(domain=[first, max(last, first + 1)], nice=False),
     )
     base = alt.Chart().encode(x=x, y=y)
-    zero = base.transform_filter("datum.kind === 'zero'").mark_rule(color="#c3c9d1").encode(x="place:Q", x2="until:Q")
+    zero = (
+        base.transform_filter("datum.kind === 'zero'")
+        .mark_rule(color="#c3c9d1")
+        .encode(x=alt.X("place:Q"), x2=alt.X2("until:Q"))
+    )
     line = (
         base.transform_filter("datum.kind === 'run'")
         .mark_line(strokeWidth=1.3, aria=False)
-        .encode(color=colour, detail="metric:N")
+        .encode(color=colour, detail=alt.Detail("metric:N"))
     )
     change = (
         base.transform_filter("datum.kind === 'change'")
         .mark_rule(color=PALETTE[1], strokeDash=[4, 3], strokeWidth=1.5)
-        .encode(y2="until:Q", description="tip:N")
+        .encode(y2=alt.Y2("until:Q"), description=alt.Description("tip:N"))
     )
     name = (
         base.transform_filter("datum.kind === 'zero'")
         .mark_text(align="left", baseline="bottom", fontSize=11)
-        .encode(y=alt.Y("above:Q", axis=None, scale=scale), text="said:N")
+        .encode(y=alt.Y("above:Q", axis=None, scale=scale), text=alt.Text("said:N"))
     )
     return finished(
         alt.layer(zero, change, line, name, data=alt.Data(values=values)),

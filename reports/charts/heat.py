@@ -63,7 +63,7 @@ def heat(rows: Rows) -> Specification:
                 scale=alt.Scale(domain=list(used), range=list(used.values())),
                 legend=alt.Legend(columns=2, labelLimit=220),
             ),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     most: dict[int, float] = {}

@@ -36,7 +36,7 @@ def size_histogram(bins: Sequence[Bin], *, x: str, unit: Unit, bars: str, ticks:
     layers: list[alt.Chart] = []
     if sums[0]:
         bar = base.mark_bar(color=BLUE, opacity=0.75)
-        layers.append(bar.encode(y=alt.Y("bar:Q", title=title), description="tip:N"))
+        layers.append(bar.encode(y=alt.Y("bar:Q", title=title), description=alt.Description("tip:N")))
     if sums[1]:
         tick = base.mark_tick(color=RED, thickness=3, aria=False)
         layers.append(tick.encode(y=alt.Y("tick:Q", title=title)))

@@ -40,12 +40,12 @@ def history(rows: Rows, *, title: str, unit: str) -> Specification:
     band = (
         base.transform_filter("datum.kind === 'limits'")
         .mark_area(color=BLUE, opacity=0.13, interpolate="step", aria=False)
-        .encode(x=across, y=alt.Y("low:Q", scale=alt.Scale(zero=False)), y2="high:Q")
+        .encode(x=across, y=alt.Y("low:Q", scale=alt.Scale(zero=False)), y2=alt.Y2("high:Q"))
     )
     change = (
         base.transform_filter("datum.kind === 'change'")
         .mark_rule(color=PALETTE[1], strokeDash=[5, 3], strokeWidth=1.6)
-        .encode(description="tip:N")
+        .encode(description=alt.Description("tip:N"))
     )
     roles = list(dict.fromkeys(value["role"] for value in values if value["kind"] == "run"))
     points = (
@@ -59,7 +59,7 @@ def history(rows: Rows, *, title: str, unit: str) -> Specification:
             shape=alt.Shape(
                 "role:N", title=None, scale=alt.Scale(domain=roles, range=[ROLES[role][1] for role in roles])
             ),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     return finished(

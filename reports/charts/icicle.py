@@ -147,16 +147,16 @@ def _drawn(values: list[dict[str, Any]], title: str, colours: Mapping[str, str],
     base = alt.Chart().transform_calculate(fitting=fitting).encode(y=alt.Y("depth:O", axis=None))
     bars = base.mark_rect(stroke="white", strokeWidth=0.4, height=ROW - 3).encode(
         x=axis,
-        x2="right:Q",
+        x2=alt.X2("right:Q"),
         color=alt.Color(
             "kind:N",
             scale=alt.Scale(domain=list(colours), range=list(colours.values())),
             legend=alt.Legend(columns=2, labelLimit=200, symbolStrokeWidth=0),
         ),
-        description="tip:N",
+        description=alt.Description("tip:N"),
     )
     names = base.mark_text(align="center", baseline="middle", color=LABEL, fontSize=10, aria=False).encode(
-        x="middle:Q", text="fitting:N"
+        x=alt.X("middle:Q"), text=alt.Text("fitting:N")
     )
     return alt.layer(bars, names, data=alt.Data(values=values))
 

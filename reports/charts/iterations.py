@@ -66,8 +66,12 @@ def iteration_series(rows: Rows) -> Specification:
     x = alt.X("iteration:Q", title="Iteration", axis=ordinals([row["iteration"] for row in rows]), scale=scale_x)
     y = alt.Y("duration:Q", title=f"Duration ({unit})" + of_groups(group, "median"))
     across = alt.Chart(alt.Data(values=lines))
-    band = across.mark_rect(color=BLUE, opacity=0.14).encode(y="low:Q", y2="high:Q", description="band:N")
-    rule = across.mark_rule(color=BLUE, strokeDash=[5, 3]).encode(y="middle:Q", description="median:N")
+    band = across.mark_rect(color=BLUE, opacity=0.14).encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), description=alt.Description("band:N")
+    )
+    rule = across.mark_rule(color=BLUE, strokeDash=[5, 3]).encode(
+        y=alt.Y("middle:Q"), description=alt.Description("median:N")
+    )
     line = alt.Chart().mark_line(color=BLUE, strokeWidth=1.2, point=len(points) == 1, aria=False).encode(x=x, y=y)
     layers = [band, rule, line]
     if stand_out:
@@ -75,7 +79,7 @@ def iteration_series(rows: Rows) -> Specification:
         layers.append(
             alt.Chart(alt.Data(values=stand_out))
             .mark_point(color=RED, filled=True, size=55, opacity=1)
-            .encode(x=x, y=y, shape=shape, description="tip:N")
+            .encode(x=x, y=y, shape=shape, description=alt.Description("tip:N"))
         )
     return finished(
         alt.layer(*layers, data=alt.Data(values=points)),
@@ -118,7 +122,7 @@ def stacked_time(rows: Rows) -> Specification:
     ]
     used = {state: colour for state, colour in STATES.items() if any(value["state"] == state for value in values)}
     x = alt.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order))
-    chart = stacked(values, x, f"Time ({unit})" + of_groups(group, "mean"), "state", used).encode(x2="right:Q")
+    chart = stacked(values, x, f"Time ({unit})" + of_groups(group, "mean"), "state", used).encode(x2=alt.X2("right:Q"))
     totals = [sum(row["time_ns"] for row in rows if row["state"] == state) for state in used]
     return finished(chart, height=240, terminal={"title": "Time in all", "labels": list(used), "values": totals})
 

@@ -35,7 +35,7 @@ def lifetimes(rows: Rows) -> Specification:
     area = alt.Scale(domain=[0, most], range=[0, 700])
     base = alt.Chart().encode(x=x, y=y)
     every = base.mark_point(filled=True, color=BLUE, opacity=0.45).encode(
-        size=alt.Size("bytes:Q", scale=area, legend=None), description="tip:N"
+        size=alt.Size("bytes:Q", scale=area, legend=None), description=alt.Description("tip:N")
     )
     held = base.mark_point(filled=True, color=RED, opacity=0.9, aria=False).encode(
         size=alt.Size("peak:Q", scale=area, legend=None)

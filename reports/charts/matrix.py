@@ -38,7 +38,7 @@ def matrix(rows: Rows, *, x: str, y: str, what: str, unit: Unit = "count", step:
         .mark_rect()
         .encode(
             x=alt.X("left:Q", title=x, axis=alt.Axis(tickMinStep=step), scale=alt.Scale(domain=span, nice=False)),
-            x2="right:Q",
+            x2=alt.X2("right:Q"),
             y=alt.Y(
                 "band:N",
                 title=y,
@@ -50,7 +50,7 @@ def matrix(rows: Rows, *, x: str, y: str, what: str, unit: Unit = "count", step:
                 scale=alt.Scale(domain=used, range=[colours[shade] for shade in used]),
                 legend=alt.Legend(columns=2, labelLimit=220),
             ),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     sums = dict.fromkeys(bands, 0.0)

@@ -41,18 +41,22 @@ def usage(rows: Rows, *, x: str, unit_x: Any = "count") -> Specification:
         scale=alt.Scale(domain=used, range=[STAGES[stage] for stage in used]),
         legend=alt.Legend() if len(used) > 1 else None,
     )
-    base = alt.Chart().encode(x=across, x2="right:Q")
+    base = alt.Chart().encode(x=across, x2=alt.X2("right:Q"))
     held = base.mark_rect(opacity=0.35, aria=False).encode(
-        y=alt.Y("low:Q", title=f"Allocated ({unit})"), y2="zero:Q", color=colour
+        y=alt.Y("low:Q", title=f"Allocated ({unit})"), y2=alt.Y2("zero:Q"), color=colour
     )
-    band = base.mark_rect().encode(y="low:Q", y2="high:Q", color=colour, description="tip:N")
+    band = base.mark_rect().encode(
+        y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour, description=alt.Description("tip:N")
+    )
     edge = (
-        alt.Chart().mark_tick(orient="horizontal", thickness=2, aria=False).encode(x="left:Q", y="high:Q", color=colour)
+        alt.Chart()
+        .mark_tick(orient="horizontal", thickness=2, aria=False)
+        .encode(x=alt.X("left:Q"), y=alt.Y("high:Q"), color=colour)
     )
     peak = (
         alt.Chart(alt.Data(values=[top]))
         .mark_point(color=RED, shape="triangle-down", filled=True, size=70, yOffset=-6, opacity=1)
-        .encode(x="left:Q", y="high:Q", description="peak:N")
+        .encode(x=alt.X("left:Q"), y=alt.Y("high:Q"), description=alt.Description("peak:N"))
     )
     return finished(
         alt.layer(held, band, edge, peak, data=alt.Data(values=values)),
@@ -85,7 +89,7 @@ def set_against_footprint(rows: Rows) -> Specification:
         .encode(
             x=x,
             y=y,
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     line = (
@@ -149,10 +153,10 @@ def difference(rows: Rows, *, x: str) -> Specification:
         .mark_rect(color=BLUE, opacity=0.6)
         .encode(
             x=alt.X("left:Q", title=x, scale=alt.Scale(nice=False, zero=False)),
-            x2="right:Q",
+            x2=alt.X2("right:Q"),
             y=alt.Y("bytes:Q", title=f"Difference ({unit})"),
-            y2="zero:Q",
-            description="tip:N",
+            y2=alt.Y2("zero:Q"),
+            description=alt.Description("tip:N"),
         )
     )
     terminal = {"title": "Difference", "unit": "bytes", "values": [row["difference_bytes"] for row in both]}

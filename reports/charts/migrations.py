@@ -50,7 +50,7 @@ def moved_bytes(rows: Rows) -> Specification:
     x = alt.X("left:Q", bin="binned", title="Iteration", axis=ordinals(order), scale=span)
     colours = dict(zip(domain, PALETTE, strict=False))
     title = f"Moved ({unit})" + of_groups(group, "mean")
-    chart = stacked(values, x, title, "why", colours).encode(x2="right:Q")
+    chart = stacked(values, x, title, "why", colours).encode(x2=alt.X2("right:Q"))
     totals = [sum(total for (_, why), total in sums.items() if why == one) for one in domain]
     return finished(
         chart, height=200, terminal={"title": "Bytes in all", "unit": "bytes", "labels": domain, "values": totals}

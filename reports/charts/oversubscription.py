@@ -31,7 +31,7 @@ def oversubscription(rows: Rows) -> Specification:
             y=alt.Y("time:Q", title=f"Simulated time ({unit})"),
             color=alt.Color("policy:N", scale=alt.Scale(domain=names, range=list(PALETTE[: len(names)]))),
             shape=alt.Shape("policy:N", scale=alt.Scale(domain=names)),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     worst = [max(row["most_ns"] for row in rows if clean(row["policy"]) == name) for name in names]

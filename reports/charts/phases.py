@@ -40,12 +40,14 @@ def phase_bars(rows: Rows, *, most: int = 14) -> Specification:
         legend=alt.Legend(columns=4) if used != ["other"] else None,
     )
     x = alt.X("left:Q", title=f"Time ({unit})", scale=alt.Scale(nice=False))
-    bar = base.mark_bar(height=9, yOffset=8).encode(x=x, x2="right:Q", color=colour, description="tip:N")
+    bar = base.mark_bar(height=9, yOffset=8).encode(
+        x=x, x2=alt.X2("right:Q"), color=colour, description=alt.Description("tip:N")
+    )
     heads = alt.Data(values=[value for value in values if value["first"]])
     first = alt.Chart(heads).transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
-    name = first.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text="fitting:N")
+    name = first.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text=alt.Text("fitting:N"))
     amount = first.mark_text(align="right", baseline="middle", dy=-7).encode(
-        x=alt.datum(max(row["work_ns"] for row in bars) / factor), text="text:N"
+        x=alt.datum(max(row["work_ns"] for row in bars) / factor), text=alt.Text("text:N")
     )
     return finished(
         alt.layer(bar, name, amount, data=alt.Data(values=values)),

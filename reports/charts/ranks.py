@@ -40,8 +40,10 @@ def iteration_boxes(rows: Rows) -> Specification:
     y = alt.Y("rank:O", title="Rank" + _of(len(chosen), len(rows)), sort=None)
     title = f"Time of an iteration ({unit})"
     base = alt.Chart().encode(y=y)
-    line = base.mark_rule(color=BLUE).encode(x=_x("least", title), x2="most:Q")
-    box = base.mark_bar(color=BLUE, height=8, opacity=0.45).encode(x=_x("p25", title), x2="p75:Q", description="tip:N")
+    line = base.mark_rule(color=BLUE).encode(x=_x("least", title), x2=alt.X2("most:Q"))
+    box = base.mark_bar(color=BLUE, height=8, opacity=0.45).encode(
+        x=_x("p25", title), x2=alt.X2("p75:Q"), description=alt.Description("tip:N")
+    )
     middle = base.mark_tick(color=RED, thickness=2, size=12).encode(x=_x("p50", title))
     return finished(
         alt.layer(line, box, middle, data=alt.Data(values=values)),
@@ -99,10 +101,10 @@ def lateness_matrix(rows: Rows) -> Specification:
             x=alt.X(
                 "left:Q", bin="binned", title="Step", axis=ordinals(steps), scale=alt.Scale(zero=False, nice=False)
             ),
-            x2="right:Q",
+            x2=alt.X2("right:Q"),
             y=alt.Y("rank:O", title="Rank" + _of(len(chosen), len(late)), sort=None),
             opacity=strength,
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     labels = [clean(by_rank[place][0]["label"]) for place in chosen]

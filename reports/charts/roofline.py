@@ -63,17 +63,17 @@ def roofline(rows: Rows) -> Specification:
     line = (
         alt.Chart(alt.Data(values=_lines(roofs, x_range, y_range)))
         .mark_line(color=PALETTE[-1], strokeWidth=1.5, aria=False)
-        .encode(x=x, y=y, detail="roof:N")
+        .encode(x=x, y=y, detail=alt.Detail("roof:N"))
     )
     peak = (
         alt.Chart(alt.Data(values=_peaks(roofs, x_range, y_range)))
         .mark_text(align="right", baseline="bottom", dy=-3, fontSize=10, aria=False)
-        .encode(x=x, y=y, text="text:N")
+        .encode(x=x, y=y, text=alt.Text("text:N"))
     )
     slope = (
         alt.Chart(alt.Data(values=_slopes(roofs, x_range, y_range)))
         .mark_text(align="left", baseline="top", dx=12, dy=4, fontSize=10, aria=False)
-        .encode(x=x, y=y, text="text:N")
+        .encode(x=x, y=y, text=alt.Text("text:N"))
     )
     point = (
         alt.Chart()
@@ -87,7 +87,7 @@ def roofline(rows: Rows) -> Specification:
                 legend=alt.Legend(columns=2, labelLimit=140),
                 scale=alt.Scale(domain=list(colours), range=list(colours.values())),
             ),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
     layers = [line, peak, slope, point] if roofs else [point]

@@ -37,8 +37,10 @@ def busy_streams(rows: Rows) -> Specification:
         y=alt.Y("time:Q", title=f"Time ({unit})"),
     )
     colours = alt.Scale(domain=["busy", "idle"], range=[STATES["compute"], STATES["idle"]])
-    bar = base.mark_bar().encode(color=alt.Color("state:N", scale=colours, legend=None), description="tip:N")
-    share = base.mark_text(dy=-7).encode(text="text:N")
+    bar = base.mark_bar().encode(
+        color=alt.Color("state:N", scale=colours, legend=None), description=alt.Description("tip:N")
+    )
+    share = base.mark_text(dy=-7).encode(text=alt.Text("text:N"))
     terminal = {"title": "Time by streams busy at once", "labels": order, "values": list(times.values())}
     return finished(alt.layer(bar, share, data=alt.Data(values=values)), height=200, terminal=terminal)
 

@@ -64,7 +64,7 @@ def stacked(values: Rows, x: "alt.X", title: str, by: str, colours: Mapping[str,
             y=alt.Y("time:Q", title=title),
             color=alt.Color(f"{by}:N", scale=scale_),
             order=alt.Order("rank:Q"),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
     )
 
@@ -88,10 +88,10 @@ def named_bars(bars: list[tuple[str, float, str]]) -> Specification:
     fitting = f"width < {_PHONE} ? datum.short : datum.name"
     base = alt.Chart().transform_calculate(fitting=fitting).encode(y=alt.Y("place:O", axis=None))
     x = alt.X("time:Q", title=f"Time ({unit})", scale=alt.Scale(nice=False))
-    bar = base.mark_bar(color=BLUE, height=9, yOffset=8).encode(x=x, description="tip:N")
-    name = base.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text="fitting:N")
+    bar = base.mark_bar(color=BLUE, height=9, yOffset=8).encode(x=x, description=alt.Description("tip:N"))
+    name = base.mark_text(align="left", baseline="middle", dy=-7).encode(x=alt.datum(0), text=alt.Text("fitting:N"))
     amount = base.mark_text(align="right", baseline="middle", dy=-7).encode(
-        x=alt.datum(values[0]["time"]), text="text:N"
+        x=alt.datum(values[0]["time"]), text=alt.Text("text:N")
     )
     return finished(
         alt.layer(bar, name, amount, data=alt.Data(values=values)),
@@ -105,8 +105,8 @@ def named_bars(bars: list[tuple[str, float, str]]) -> Specification:
 
 
 def finished(chart: Any, *, height: Any, terminal: Mapping[str, Any]) -> Specification:
-    """The chart as a plain specification, checked for size."""
-    specification: Specification = chart.properties(width=640, height=height).to_dict()
+    """The chart as a plain specification, checked for size; the tests hold it against the schema, which takes long."""
+    specification: Specification = chart.properties(width=640, height=height).to_dict(validate=False)
     specification.pop("config", None)  # Altair's defaults; the page brings its own look
     marks = len(specification["data"]["values"])
     if marks > MOST_MARKS:

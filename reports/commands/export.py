@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...store.parts import names
-from ..one_trace import open_one
+from ..one_trace import open_trace
 from ..options import archive_option, patience
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(trace: str, form: str, output: Path, tables: tuple[str, ...], force:
     module = load("export", form)
     folder = _is_folder(module, output, tables)
     with whole(output, force=force, folder=folder) as path:
-        found, archive = open_one(trace, archive_path)
+        found, archive = open_trace(trace, archive_path)
         _check(found, tables)
         with patience("exporting"):
             found = mined(found, archive, module.NEEDS)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, write_output
+from ..one_trace import open_trace
+from ..options import archive_option, format_option, output_option, write_output
 from ..text import utf8
 
 if TYPE_CHECKING:

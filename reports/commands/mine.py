@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..one_trace import open_trace
 from ..options import (
     archive_option,
     counted,
     format_option,
-    open_trace,
     output_option,
     patience,
     width_of,

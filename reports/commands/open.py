@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..one_trace import open_one
+from ..one_trace import open_trace
 from ..options import archive_option, cache_archive, patience, write_output
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def command(trace: str, perfetto: bool, no_browser: bool, archive_path: Path) ->
 
     TRACE is a trace file, or the beginning of a trace's id in the archive.
     """
-    found, archive = open_one(trace, archive_path)
+    found, archive = open_trace(trace, archive_path)
     if perfetto:
         _timeline(found, archive, browser=not no_browser)
     else:

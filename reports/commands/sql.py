@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from ..options import archive_option, format_option, open_trace, output_option, width_of, write_output
+from ..one_trace import open_trace
+from ..options import archive_option, format_option, output_option, width_of, write_output
 
 
 @click.command()

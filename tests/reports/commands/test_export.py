@@ -81,19 +81,3 @@ def test_a_compressed_file_has_the_same_bytes_each_time(tmp_path: Path) -> None:
             out.write(b"x" * 1000)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     assert (tmp_path / "a.gz").stat().st_size < 100
-
-
-@pytest.mark.parametrize("verb", [("export", "--to", "chrome", "-o", "a.json"), ("open", "--no-browser")])
-def test_a_folder_is_refused_with_what_to_give_instead(tmp_path: Path, verb: tuple[str, ...]) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
-    arguments = (verb[0], folder, *(tmp_path / word if word == "a.json" else word for word in verb[1:]))
-    error, hint = run(*arguments, code=5).stderr.splitlines()
-    assert error == f"error: {folder}: a folder, and no trace by itself"
-    assert hint == "hint: there is no file directly in it: give a trace file"
-    for name in ("b.json", "a.json", ".hidden", "c.json", "d.json", "e.json"):
-        (folder / name).write_text("x")
-    assert run(*arguments, code=5).stderr.splitlines()[1] == (
-        f"hint: give one of its files: {folder}/a.json, {folder}/b.json, {folder}/c.json or one of 2 others; "
-        f"tracelode report perf {folder} takes them all"
-    )
