@@ -45,6 +45,13 @@ class Side:
         """Whether any run counts."""
         return any(run.measured.excluded is None for run in self.runs)
 
+    @property
+    def middle(self) -> Run | None:
+        """The run whose median iteration is the median one; None where none has steady iterations."""
+        there = [run for run in self.counted if run.measured.values[WHOLE_OF] is not None]
+        ordered = sorted(there, key=lambda run: run.measured.values[WHOLE_OF] or 0)
+        return ordered[(len(ordered) - 1) // 2] if ordered else None
+
     def values(self, metric: str) -> list[float]:
         """The values of a metric, of the runs that count and collected it."""
         found = (run.measured.values[metric] for run in self.counted)

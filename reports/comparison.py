@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..mining.gate import RULES
 from ..mining.headline import HEADLINE
 from ..mining.mine import compare
+from ..mining.sequence import OPERATIONS
 from ..mining.words import plural
 from ..store.errors import Error, NotCollected
 from .checks import verdict_line
@@ -14,7 +15,7 @@ from .compared import Compared, Side, compared
 from .health import health_of
 from .rank_group import Group, Unread
 from .report import Check, Report, Section
-from .sections import aligned, attribution, comparability, compared_metrics, uvm_effect
+from .sections import aligned, attribution, comparability, compared_metrics, graph_changes, uvm_effect
 
 __all__ = ["METRICS", "build", "refused"]
 
@@ -55,6 +56,7 @@ def build(
         compared_metrics.section(both, found, rules),
         attribution.section(both),
         aligned.section(both),
+        *_graphs(both),
         *_managed(both),
     )
     said = [verdict_line(checks), *(sections[0].sentence for _ in apart[:1]), sections[2].sentence]
@@ -115,6 +117,14 @@ def _health(both: Compared, unread: Sequence[Unread]) -> Iterator[str]:
 
 def _not_read(one: Unread) -> str:
     return f"not read: {one.name.rpartition('/')[2]}: {one.error.message}"
+
+
+def _graphs(both: Compared) -> Iterator[Section]:
+    """The performance graphs of the middle run of each side, of several ranks the first."""
+    runs = [side.middle or side.counted[0] for side in both.sides]
+    sides = [(run.traces[0], run.group.archive) for run in runs]
+    if all(any(trace.has(table) for table in OPERATIONS) for trace, _ in sides):
+        yield graph_changes.section(compare(sides[0], sides[1], "graphs"), [run.label for run in runs])
 
 
 def _managed(both: Compared) -> Iterator[Section]:

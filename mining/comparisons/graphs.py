@@ -18,6 +18,8 @@ VERSION = 1
 NEEDS = ("performance_graph",)
 TABLE = "performance_diff"
 
+MANY = 10
+"""From so many times as long on, that is said in place of a share."""
 BY_NAME = ("operation", "loop", "stage", "outside")
 """Kinds of nodes that match by name; others by their place among those of their kind, the most time first."""
 LEAST_SHARE = 0.001
@@ -120,7 +122,9 @@ def _weight(row: Mapping[str, Any]) -> float:
 def _per_unit(row: Mapping[str, Any]) -> str:
     before, now = row["base_time_per_unit_ns"] or 0, row["time_per_unit_ns"] or 0
     said = f"{duration(now)} instead of {duration(before)}"
-    if before and now and before != now:
+    if before and now >= MANY * before:
+        said += f", {now / before:.0f} times as long"
+    elif before and now and before != now:
         said += f", {percent(abs(now - before), before)} {'more' if now > before else 'less'}"
     return said
 

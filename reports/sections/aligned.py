@@ -6,7 +6,7 @@ from typing import Any
 from ...mining.aligned_iterations import Aligned, aligned
 from ...mining.words import count, duration, plural
 from ..charts.comparison import strips
-from ..compared import Compared, Run, Side
+from ..compared import Compared
 from ..report import Chart, Column, Section, Table
 
 __all__ = ["section"]
@@ -29,7 +29,7 @@ def section(both: Compared) -> Section:
     key, heading = "aligned", "An iteration of each, side by side"
     if both.whole:
         return Section(key, heading, "Not shown: at least one side has no iterations.")
-    base, now = (_middle(side) for side in both.sides)
+    base, now = (side.middle for side in both.sides)
     found = None if base is None or now is None else aligned(base.traces, now.traces)
     if found is None:
         return Section(
@@ -45,13 +45,6 @@ def section(both: Compared) -> Section:
     notes = ["One iteration of each: what is only slower or faster in it may be so by chance.", _which(found)]
     notes += [f"The table has the first {MOST_ROWS} of {count(len(rows))} rows."] if len(rows) > MOST_ROWS else []
     return Section(key, heading, _sentence(found), blocks, tuple(notes))
-
-
-def _middle(side: Side) -> Run | None:
-    """The run of the side whose median iteration is the median one."""
-    there = [run for run in side.counted if run.measured.values["iteration_p50_ns"] is not None]
-    ordered = sorted(there, key=lambda run: run.measured.values["iteration_p50_ns"] or 0)
-    return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
 def _which(found: Aligned) -> str:

@@ -76,7 +76,13 @@ def test_a_run_that_is_on_both_sides_decides_nothing(tmp_path: Path) -> None:
 def test_the_sections_are_in_the_order_a_reader_needs(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     report = build(_runs(archive, "one", operations(10)), _runs(archive, "two", operations(10)))
-    assert [section.key for section in report.sections] == ["comparability", "metrics", "attribution", "aligned"]
+    assert [section.key for section in report.sections] == [
+        "comparability",
+        "metrics",
+        "attribution",
+        "aligned",
+        "graph",
+    ]
     assert (report.topic, report.title) == ("compare", "two-0- against one-0-")
     assert report.identity == (
         ("base", "1 run, 1 of them counted: one-0-"),
