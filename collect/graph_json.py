@@ -50,6 +50,9 @@ class Document:
     members: dict[str, Any] = field(default_factory=dict[str, Any])
     damaged: int = 0
     first_damaged: str | None = None
+    loose: int = 0
+    """Places between members or elements where there is not exactly one comma, or one before the first or the last."""
+    first_loose: str | None = None
     closed: bool = False
     """Whether the document ends as one should; known once all elements have been taken."""
     _at: int = 0
@@ -66,13 +69,16 @@ class Document:
         """The elements of the list in order; after them the members that follow the list are there too."""
         if self.key is None:
             return
+        comma = ""
         while True:
-            self._at = NEXT.match(self.text, self._at).end()  # pyright: ignore[reportOptionalMemberAccess] - matches always
-            if self._at >= len(self.text):
+            begin = self._after_commas()
+            if begin >= len(self.text):
                 return
-            if self.text[self._at] == "]":
+            ends = self.text[begin] == "]"
+            self._expect("" if ends else comma, begin)
+            if ends:
                 break
-            begin = self._at
+            comma = ","
             value, end = self._element()
             if end is None:
                 return
@@ -84,6 +90,7 @@ class Document:
                 yield value
         self._at += 1
         self._members()
+        self._expect("", self._after_commas())
         self.closed = NEXT.sub("", self.text[self._at : self._at + 64]) == "}"
 
     def _element(self) -> tuple[Any, int | None]:
@@ -106,7 +113,10 @@ class Document:
 
     def _members(self) -> None:
         """Takes members up to the list, or as far as there are."""
+        comma = "" if self.key is None else ","
         while found := KEY.match(self.text, self._at):
+            self._expect(comma, found.start(1))
+            comma = ","
             name, _ = _value(self.text, found.start(1))
             if name in self.keys and self.key is None and self.text.startswith("[", found.end()):
                 self.key, self._at = name, found.end() + 1
@@ -116,6 +126,19 @@ class Document:
                 return
             self.members.setdefault(str(name), value)
             self._at = end
+
+    def _after_commas(self) -> int:
+        """Where the next thing begins that is neither space nor comma."""
+        found = NEXT.match(self.text, self._at)
+        assert found is not None  # nothing is a match, too
+        return found.end()
+
+    def _expect(self, comma: str, end: int) -> None:
+        """Goes there, and counts the place if something else than that comma is passed."""
+        if self.text[self._at : end].strip(" \t\r\n") != comma:
+            self.loose += 1
+            self.first_loose = self.first_loose or f"at character {self._at}"
+        self._at = end
 
 
 def _value(text: str, at: int) -> tuple[Any, int | None]:

@@ -14,6 +14,7 @@ from ...store.trace import Facts
 from ..files import TraceFile
 from ..graph_json import Document, decoded_text
 from ..graph_nodes import KINDS, Nodes, Row, json_text, nanoseconds
+from ..jsonrepair import FAULTS
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
@@ -85,6 +86,8 @@ def _report(file: TraceFile, document: Document, sink: Sink, count: int) -> None
     if document.damaged:
         meaning = "parts of the graph or tree that are no nodes: left out"
         sink.note("bad-node", meaning, count=document.damaged, example=document.first_damaged)
+    if document.loose:
+        sink.note("mended", FAULTS["mended"], count=document.loose, example=document.first_loose)
     if not document.closed and not file.damage:  # which ingest notes by itself
         meaning = "the file ends early: events after that point are missing"
         sink.note("truncated", meaning, example=f"after {count} nodes")

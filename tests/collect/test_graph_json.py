@@ -80,3 +80,19 @@ def test_halves_of_characters_are_replaced_and_whole_ones_kept() -> None:
         (r'"\\\ud83d\n"', "\\\N{REPLACEMENT CHARACTER}\n"),
     ):
         assert json.loads(whole_characters(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "loose"),
+    [
+        ('{"a": 1, "nodes": [1, 2], "b": 3}', 0),
+        ('{"a": 1 "nodes": [1, 2] "b": 3}', 2),
+        ('{,"a": 1,, "nodes": [,1 2,], "b": 3,}', 6),
+        ('{"a": 1\u00a0, "nodes": [1, 2], "b": 3}', 1),
+    ],
+)
+def test_commas_too_few_and_too_many_are_counted(text: str, loose: int) -> None:
+    elements, document = read(text)
+    assert (elements, document.members, document.closed) == ([1, 2], {"a": 1, "b": 3}, True)
+    assert document.loose == loose
+    assert (document.first_loose is None) == (not loose)

@@ -29,6 +29,8 @@ def changed(format: str, old: bytes, new: bytes, folder: Path) -> Trace:
 
 
 NOTED = [
+    ("execution_trace", b'"pid": 4711,', b'"pid": 4711', "mended"),
+    ("execution_trace", b'"nodes": [', b'"nodes": [,', "mended"),
     ("kfd_smi", b"0->7fef 1 0\n", b"0->7fef 1 9\n", "failed-move"),
     ("kfd_smi", b"(7fef) R", b"(7fee) R", "unknown-agent"),
     ("kfd_smi", b"\n8 864", b"\n8  64", "not-understood"),

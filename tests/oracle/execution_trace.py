@@ -25,7 +25,9 @@ def _node(node: Any) -> Row:
     if not {"id", "name"} <= node.keys():
         raise Odd("a node of another schema")
     above = node["parent"] if "parent" in node else node.get("ctrl_deps")
-    number, parent = _whole(node["id"]), _whole(above[0] if isinstance(above, list) else above)
+    if isinstance(above, list):
+        above = above[0] if above else None
+    number, parent = _whole(node["id"]), _whole(above)
     if number is None:
         raise Damaged("a node without an id")
     if not isinstance(node["name"], str):
