@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .managed_needs import Need
 from .managed_pages import footprint
 from .memory_curve import EARLIEST
-from .words import percent, plural
+from .words import percent, plural, size
 
 __all__ = ["Advice", "Saving", "advise", "chosen", "lines", "saving"]
 
@@ -37,7 +37,7 @@ class Saving:
 def chosen(
     needs: Sequence[Need], memory: Mapping[tuple[int, int | None], int | None], rules: Mapping[str, float]
 ) -> list[tuple[Need, int | None]]:
-    """The ranges to advise on, tensors with where they begin in their object.
+    """The ranges to advise on, tensors with where they begin in their object; None where that is not known.
 
     An object gives way to its tensors with events of at least `tensor_bytes` where these take so little of it that a
     prefetch of the whole would waste more than `waste_share`, or where all objects together are larger than the
@@ -60,7 +60,8 @@ def chosen(
         crowded = free is not None and whole[need.process] > free
         wasted = 1 - sum(one.bytes for one in large) / need.bytes
         if large and (wasted > rules["waste_share"] or crowded):
-            found += [(one, one.address - need.address) for one in large]
+            known = need.granularity == "object"
+            found += [(one, one.address - need.address if known else None) for one in large]
         else:
             found.append((need, None))
     return found
@@ -101,7 +102,7 @@ def advise(need: Need, role: str | None, memory_bytes: int | None, rules: Mappin
         return Advice("offload", need.evicted_bytes, rule, "low")
     if need.unasked_bytes < rules["least_moved_bytes"]:
         least = int(rules["least_moved_bytes"])
-        return Advice("leave", 0, f"{plural(need.unasked_bytes, 'byte')} move unasked, fewer than {least}", sure)
+        return Advice("leave", 0, f"{size(need.unasked_bytes)} move unasked, less than {size(least)}", sure)
     rule = f"{plural(need.moves, 'move')} unasked" + (f", {plural(need.faults, 'fault group')}" if need.faults else "")
     return Advice("prefetch", need.distinct_bytes, f"{rule}; {percent(again, 1)} of their bytes had moved before", sure)
 
@@ -119,7 +120,8 @@ def _thrashing(need: Need, memory_bytes: int | None, rules: Mapping[str, float],
     ):
         rule = f"{back}, by way of the host, and no fault was a write"
         return Advice("read_mostly", need.again_bytes, rule, sure if sure == "low" else "medium")
-    sparse = need.distinct_bytes <= rules["sparse_share"] * need.bytes
+    # Of addresses alone nobody knows how much of an allocation ever moves.
+    sparse = need.granularity != "addresses" and need.distinct_bytes <= rules["sparse_share"] * need.bytes
     if sparse and (need.returned_bytes or need.remote_maps) and not need.evicted_bytes:
         limit = percent(rules["sparse_share"], 1)
         rule = f"{back}, and at most {limit} of the range is ever moved"
@@ -145,7 +147,7 @@ def saving(advice: Advice, need: Need, to_device: float | None, to_host: float |
     A prefetch takes away what faults and moves cost now, less its own transfer where none of that is hidden: the line
     to paste asks for the whole range, so that it may move more than faults moved. What keeps pages from moving takes
     away at most the part of the cost that those bytes have, and nothing where the moves were hidden already; an offload
-    at most the evictions' transfers.
+    at most the evictions' transfers. Without kernels nothing says what faults and moves cost them.
     """
     speed = to_host if advice.action == "offload" else to_device
     moved = max(advice.bytes, need.bytes) if advice.action == "prefetch" else advice.bytes
@@ -153,9 +155,13 @@ def saving(advice: Advice, need: Need, to_device: float | None, to_host: float |
     if advice.action == "leave":
         return Saving(None, 0, 0)
     if advice.action == "prefetch":
+        if not need.kernel_ns:
+            return Saving(transfer, None, None)
         return Saving(transfer, max(need.cost_ns - transfer, 0) if transfer is not None else 0, need.cost_ns)
     if advice.action == "offload":
         return Saving(transfer, 0, transfer if need.evicted_bytes else None)
+    if not need.kernel_ns:
+        return Saving(transfer, None, None)
     share = need.again_bytes / need.unasked_bytes if need.unasked_bytes else 0.0
     return Saving(transfer, 0, round(need.cost_ns * share))
 
@@ -163,20 +169,25 @@ def saving(advice: Advice, need: Need, to_device: float | None, to_host: float |
 def lines(advice: Advice, need: Need, offset: int | None) -> tuple[str | None, str | None]:
     """The line to paste for CUDA (12 and before; 13 takes a cudaMemLocation) and for HIP; none to leave it alone.
 
-    `offset` is where a tensor begins in its object.
+    In it `p` is the allocation, and `offset` where a tensor begins in it. Where no allocation is known, what is to be
+    put in stands in angle brackets: of a range of addresses the line is a template for each allocation within it.
     """
     device = need.device or 0
-    place = "p" if not offset else f"(char *)p + {offset}"
-    size = need.bytes
+    place, extent, said = "p" if not offset else f"(char *)p + {offset}", str(need.bytes), ""
+    if need.granularity == "addresses":
+        place, extent = "<allocation>", "<its bytes>"
+        said = f"/* each allocation within 0x{need.address:x} to 0x{need.address + need.bytes - 1:x} */ "
+    elif need.granularity == "tensor" and offset is None:
+        place = "<address of the tensor>"
     host = "cudaCpuDeviceId"
     cuda = {
-        "prefetch": f"cudaMemPrefetchAsync({place}, {size}, {device}, stream);",
-        "offload": f"cudaMemPrefetchAsync({place}, {size}, {host}, stream);",
-        "pin": f"cudaMemAdvise({place}, {size}, cudaMemAdviseSetPreferredLocation, {device});",
-        "read_mostly": f"cudaMemAdvise({place}, {size}, cudaMemAdviseSetReadMostly, {device});",
+        "prefetch": f"cudaMemPrefetchAsync({place}, {extent}, {device}, stream);",
+        "offload": f"cudaMemPrefetchAsync({place}, {extent}, {host}, stream);",
+        "pin": f"cudaMemAdvise({place}, {extent}, cudaMemAdviseSetPreferredLocation, {device});",
+        "read_mostly": f"cudaMemAdvise({place}, {extent}, cudaMemAdviseSetReadMostly, {device});",
         "accessed_by": (
-            f"cudaMemAdvise({place}, {size}, cudaMemAdviseSetPreferredLocation, {host}); "
-            f"cudaMemAdvise({place}, {size}, cudaMemAdviseSetAccessedBy, {device});"
+            f"cudaMemAdvise({place}, {extent}, cudaMemAdviseSetPreferredLocation, {host}); "
+            f"cudaMemAdvise({place}, {extent}, cudaMemAdviseSetAccessedBy, {device});"
         ),
     }.get(advice.action)
-    return cuda, cuda.replace("cuda", "hip") if cuda else None
+    return (said + cuda, said + cuda.replace("cuda", "hip")) if cuda else (None, None)

@@ -1,16 +1,19 @@
 """Faults and moves of managed memory by where they fall: the same sums over allocations, addresses and tensors."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..store.errors import NotCollected
 from ..store.trace import Trace
 from .finding import Finding
 from .managed_sums import recorded, sums
-from .words import count, duration, percent, plural
+from .words import duration, percent, plural, size
 
 __all__ = ["PLACE", "find_places"]
 
 PLACE = """
-    coalesce(owner || ', ', '') || coalesce(place.kind, 'addresses') || ' of ' || format_bytes(place.bytes) || ' at 0x'
-        || lower(hex(place.address))"""
+    coalesce(owner || ', ', '') || coalesce(place.kind, 'address range') || ' of ' || format_bytes(place.bytes)
+        || ' at 0x' || lower(hex(place.address))"""
 """SQL: what to call a row of `uvm_range` or `uvm_use`, as `place`."""
 
 SQL = """
@@ -57,20 +60,31 @@ def find_places(trace: Trace, name: str, key: str) -> Finding:
             )
         return Finding(name, "No event of managed memory has an address.", rows, sql)
     first = rows.row(0, named=True)
-    parts = [f"{count(first[column])} {what}" for column, what in _SAID.items() if first[column]]
+    parts = [_said(column, first[column]) for column in _SAID if first[column]]
     took = [f"at most {duration(first['stall_ns'])} of stall"] if first["stall_ns"] else []
-    sentence = f"{plural(len(rows), key)} of managed memory; most falls on {first['name']}: "
+    sentence = f"{plural(len(rows), key)} of managed memory; most falls on {_the(first)}: "
     sentence += f"{', '.join([*parts, *took]) or 'nothing recorded'}."
     notes = () if tensors else _left_out(trace, first["granularity"] == "addresses")
     return Finding(name, sentence, rows, sql, notes)
 
 
+def _the(row: Mapping[str, Any]) -> str:
+    """The row's name in a sentence."""
+    return f"the {row['name']}" if row["granularity"] == "addresses" else row["name"]
+
+
 _SAID = {
-    "gpu_faults": "fault groups of devices",
-    "cpu_faults": "faults of the host",
-    "to_device_bytes": "bytes to devices",
-    "to_host_bytes": "bytes to the host",
+    "gpu_faults": ("fault group", "of devices"),
+    "cpu_faults": ("fault", "of the host"),
+    "to_device_bytes": ("", "to devices"),
+    "to_host_bytes": ("", "to the host"),
 }
+"""Columns that the sentence tells: what they count (bytes where nothing stands), and of whom or where to."""
+
+
+def _said(column: str, number: int) -> str:
+    noun, of = _SAID[column]
+    return f"{plural(number, noun) if noun else size(number)} {of}"
 
 
 def _left_out(trace: Trace, unnamed: bool) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..store.trace import Trace
 from .managed_kernels import NO_NAME
@@ -15,7 +15,13 @@ from .uvm_rules import uvm_rules
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Program", "program"]
+__all__ = ["ADDRESSES", "ALIKE", "ELSEWHERE", "Nameless", "Program", "program"]
+
+Nameless = Literal["addresses", "alike", "elsewhere"]
+"""Why nothing tells an object in another run: no allocation is known, others are alike, it is another process's."""
+ADDRESSES: Nameless = "addresses"
+ALIKE: Nameless = "alike"
+ELSEWHERE: Nameless = "elsewhere"
 
 NAMES = """
 select
@@ -57,7 +63,7 @@ select range, process, granularity, kind, owner, address, bytes, birth_ns from u
 class Program:
     """The steps of a process, its objects and tensors, and whether accesses or faults told what they touch.
 
-    `keys` tell each object in another run; None where nothing does. The steps are made of `kernels`, the first of the
+    `keys` tell each object in another run, or why nothing does. The steps are made of `kernels`, the first of the
     `whole` run, as far as `mining/uvm.toml` has them simulated. A step called `NO_NAME` has no key in another run.
     """
 
@@ -65,7 +71,7 @@ class Program:
     steps: list[Step]
     objects: list[Memory]
     tensors: list[Memory]
-    keys: list[Key | None]
+    keys: list[Key | Nameless]
     evidence: str
     kernels: int
     whole: int
@@ -183,25 +189,30 @@ def _busiest(rows: "pl.DataFrame") -> int:
     return int(rows["process"].value_counts(sort=True).sort("count", "process", descending=[True, False])["process"][0])
 
 
-def _keys(objects: "pl.DataFrame", process: int) -> list[Key | None]:
+def _keys(objects: "pl.DataFrame", process: int) -> list[Key | Nameless]:
     """What tells each object in another run, in their order; they are in the order of their births.
 
-    None for those of another process, without an allocation, and alike while their births are not known.
+    Nothing tells those of another process, without an allocation, and alike while their births are not known.
     """
     import polars as pl
 
     there = objects.filter(pl.col("granularity") != "tensor")
     if "birth_ns" not in there.columns:
-        return [None] * len(there)
+        return [ADDRESSES] * len(there)
     alike = ("process", "kind", "bytes", "owner")
     told = there.with_columns(
         number=pl.int_range(pl.len()).over(alike),
         many=pl.len().over(alike),
         unknown=pl.col("birth_ns").null_count().over(alike),
     )
-    return [
-        Key(row["kind"], row["bytes"], row["owner"], row["number"])
-        if row["kind"] is not None and row["process"] == process and (row["many"] == 1 or row["unknown"] <= 1)
-        else None
-        for row in told.to_dicts()
-    ]
+    return [_key(row, process) for row in told.to_dicts()]
+
+
+def _key(row: Mapping[str, Any], process: int) -> Key | Nameless:
+    if row["process"] != process:
+        return ELSEWHERE
+    if row["kind"] is None:
+        return ADDRESSES
+    if row["many"] > 1 and row["unknown"] > 1:
+        return ALIKE
+    return Key(row["kind"], row["bytes"], row["owner"], row["number"])

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 from ..store.trace import Trace
 
-__all__ = ["accesses_hint", "faults_hint", "is_amd", "kind_hint", "ordinals", "recorders", "touches_hint"]
+__all__ = [
+    "accesses_hint",
+    "faults_hint",
+    "is_amd",
+    "kind_hint",
+    "names_hint",
+    "ordinals",
+    "recorders",
+    "touches_hint",
+]
 
 AMD_FORMATS = ("rocp", "rpd", "kfd_smi", "unified_memory")
 """Beginnings of the names of formats that AMD's tools write, for traces that describe no device."""
@@ -16,12 +25,20 @@ NVIDIA_FAULTS = (
     "record with nsys profile --trace=cuda --cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true "
     "--cuda-memory-usage=true (which names the memory), or with tracelode record --uvm"
 )
+NVIDIA_NAMES = (
+    "record with nsys profile --trace=cuda --cuda-memory-usage=true --cuda-um-gpu-page-faults=true "
+    "--cuda-um-cpu-page-faults=true, or with tracelode record --uvm"
+)
 NVIDIA_ACTS = "record with tracelode record --uvm: Nsight Systems does not export thrashing, throttling or remote maps"
 NVIDIA_ACCESSES = "run an access profiler: AccelProf's hot_analysis or time_hotness_cpu"
 AMD_FAULTS = (
     "record with rocprofv3 --kfd-trace --kernel-trace --output-format json (ROCprofiler-SDK 1.2 or later), or with "
     "rocprof-sys-run and ROCPROFSYS_USE_UNIFIED_MEMORY_PROFILING=ON, ROCPROFSYS_USE_ROCPD=ON; either needs HSA_XNACK=1 "
     "on a GPU with XNACK"
+)
+AMD_NAMES = (
+    "record with rocprofv3 --kfd-trace --kernel-trace --memory-allocation-trace --output-format json; where it leaves "
+    "out what hipMallocManaged gave, let the program print those addresses and sizes"
 )
 AMD_HOST_FAULTS = "look at moves to the host of the cause coherence: AMD's kernel driver tells of those alone"
 AMD_ACCESSES = "look at faults and moves by address: AMD's tools do not record what kernels access"
@@ -40,6 +57,11 @@ def is_amd(trace: Trace) -> bool:
 def faults_hint(trace: Trace) -> str:
     """How to record faults and moves of managed memory on the devices of the trace; begins with a verb."""
     return AMD_FAULTS if is_amd(trace) else NVIDIA_FAULTS
+
+
+def names_hint(trace: Trace) -> str:
+    """How to record the allocations that faults and moves fall on, on the devices of the trace; begins with a verb."""
+    return AMD_NAMES if is_amd(trace) else NVIDIA_NAMES
 
 
 def kind_hint(trace: Trace, kind: str) -> str:

@@ -5,7 +5,7 @@ from ..store.trace import Trace
 from .finding import Finding
 from .managed_sums import recorded, sums
 from .managed_vendors import faults_hint
-from .words import count, duration, plural
+from .words import duration, plural, size
 
 __all__ = ["find_work"]
 
@@ -68,7 +68,7 @@ def find_work(trace: Trace, name: str, key: str) -> Finding:
     first = rows.row(0, named=True)
     parts = [f"at most {duration(first['stall_ns'])} of stall"] if first["stall_ns"] else []
     parts += [plural(first["gpu_faults"], "fault group")] if first["gpu_faults"] else []
-    parts += [f"{count(first['to_device_bytes'])} bytes to the device"] if first["to_device_bytes"] else []
+    parts += [f"{size(first['to_device_bytes'])} to the device"] if first["to_device_bytes"] else []
     sentence = f"Of {plural(len(rows), key)} with faults or moves, {first[key]} has most: "
     sentence += f"{', '.join(parts) or 'pages that leave the device'}."
     return Finding(name, sentence, rows, sql, (OVERLAP,) if trace.has("uvm_stall") else ())

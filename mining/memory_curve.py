@@ -60,10 +60,10 @@ def alive_at(moment: int, birth: Ints, death: Ints) -> npt.NDArray[np.bool_]:
     return (birth <= moment) & ((death > moment) | ((birth == moment) & (death == moment)))
 
 
-def values_at(curve: Curve, moment: Ints) -> Ints:
-    """Bytes allocated at each moment; before the first change, where it is not known, what is allocated after it."""
+def values_at(curve: Curve, moment: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Bytes allocated at each moment, and whether that is known: before the first change it is not, and 0 stands."""
     at = np.searchsorted(curve.time_ns, moment, "right") - 1
-    return curve.bytes[np.maximum(at, 0)]
+    return np.where(at < 0, 0, curve.bytes[at]), at >= 0
 
 
 def is_flat(bytes_: Ints) -> bool:

@@ -13,10 +13,16 @@ from .sorting import Ints
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Key", "allocations", "curves", "step_starts"]
+__all__ = ["Key", "allocations", "asked", "curves", "step_starts"]
+
 
 Key = tuple[int, int | None, str]
 """Process, device (None where not told) and granularity."""
+
+ASKED = (
+    "Tensors of a memory snapshot count with the size that was asked for, at the peak too: its history tells no other. "
+    "The allocator rounds sizes up: what blocks take up is told for the end alone. Objects are the segments reserved."
+)
 
 ALLOCATIONS = """
 select
@@ -72,6 +78,11 @@ group by work.process, iteration
 order by work.process, iteration
 """
 """SQL: when the host began with each main iteration."""
+
+
+def asked(*traces: Trace) -> tuple[str, ...]:
+    """What the sizes of tensors are, where one of the traces is a memory snapshot."""
+    return (ASKED,) if any(trace.facts.format == "memory_snapshot" for trace in traces) else ()
 
 
 def allocations(trace: Trace) -> "pl.DataFrame | None":

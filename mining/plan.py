@@ -54,6 +54,7 @@ class Plan:
     """A plan for one process: by whole objects or by tensors, for a device that holds `capacity_bytes`.
 
     Simulated with `look_ahead` steps from asking to use; `evidence` is what told the touches: accesses or faults.
+    `why_empty` says why a plan has no steps; None of one that has some, and of those written before it was known.
     """
 
     trace: str
@@ -63,6 +64,7 @@ class Plan:
     look_ahead: int
     memory: tuple[Key, ...]
     steps: tuple[Step, ...]
+    why_empty: str | None = None
 
     @property
     def bytes(self) -> int:
@@ -72,7 +74,7 @@ class Plan:
 
 def write_plan(plan: Plan) -> str:
     """The plan as JSON; the same plan gives the same text."""
-    told = {
+    told: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "trace": plan.trace,
@@ -89,14 +91,17 @@ def write_plan(plan: Plan) -> str:
             for step in plan.steps
         ],
     }
+    if plan.why_empty is not None:
+        told["why_empty"] = plan.why_empty
     return json.dumps(told, ensure_ascii=True, indent=1) + "\n"
 
 
 def read_plan(text: bytes) -> Plan:
     """The plan of a file's content; an `Error` that says what is wrong and where, whatever the content is.
 
-    Nothing may be missing, be of another type, or be there besides; parts lie within their objects, no kernel's
-    execution has two steps, and none asks for more than the device holds.
+    Nothing may be missing, be of another type, or be there besides, but `why_empty` where there are no steps: plans
+    written before it was known lack it. Parts lie within their objects, no kernel's execution has two steps, and none
+    asks for more than the device holds.
     """
     if len(text) > MOST_BYTES:
         raise Error(f"plan: {len(text)} bytes are more than {MOST_BYTES}", HINT)
@@ -107,7 +112,8 @@ def read_plan(text: bytes) -> Plan:
     if isinstance(told, dict) and (told.get("format") != FORMAT or told.get("version", VERSION) != VERSION):
         raise Error(f"plan: not {FORMAT}, version {VERSION}", HINT)
     names = ("format", "version", "trace", "level", "evidence", "capacity_bytes", "look_ahead", "memory", "steps")
-    known = _fields(told, "top level", names)
+    empty = ("why_empty",) if isinstance(told, dict) and told.get("steps") == [] and "why_empty" in told else ()
+    known = _fields(told, "top level", (*names, *empty))
     _number(known["version"], "version")  # true and 1.0 are equal to 1, and none
     memory = tuple(_key(one, f"memory[{at}]") for at, one in enumerate(_list(known["memory"], "memory")))
     if len(set(memory)) < len(memory):
@@ -124,6 +130,7 @@ def read_plan(text: bytes) -> Plan:
         _number(known["look_ahead"], "look_ahead"),
         memory,
         steps,
+        _text(known["why_empty"], "why_empty") if empty else None,
     )
 
 

@@ -52,4 +52,4 @@ def needed(trace: Trace) -> None:
     """Raises `NotCollected` where no device has both, over time."""
     if not trace.has("memory_curve") or not trace.sql(f"{RESERVE}\nselect count(*) from reserve").item():
         what = "what is reserved and what is allocated of a device's memory, over time"
-        raise memory_missing(trace, what, lacks="totals")
+        raise memory_missing(trace, what, lacks="totals", timed=True)

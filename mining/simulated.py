@@ -16,10 +16,12 @@ FACTORS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 @dataclass(frozen=True)
 class Costs:
-    """What a fault takes, and what the link moves in a second."""
+    """What a fault takes, and what the link moves in a second; each `measured` in the trace, or `assumed`."""
 
     fault_ns: int
     bytes_per_s: int
+    fault_source: str = "assumed"
+    link_source: str = "assumed"
 
 
 @dataclass(frozen=True)

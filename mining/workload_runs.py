@@ -1,54 +1,77 @@
 """Several traces side by side: kernels, time, footprint and working set of each, and the ratio of these two."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ..store.query import run
 from ..store.trace import Trace
 from .evidence_levels import OUTPUTS, outputs_told, told
 from .finding import Finding, total
-from .words import plural
+from .memory_sources import asked
+from .words import count, duration, plural, size
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["runs"]
 
 SQL = """
-with named(trace_id, place, name) as (values {names}),
+with {lacking}named(trace_id, place, name) as (values {names}),
 launch as ({launches}),
 work as ({work}),
-curve as ({curves})
+curve as ({curves}),
+every as (
+    select
+        *,
+        case
+            when coalesce(tensor_peak_bytes, tensor_footprint_bytes) is not null then 'tensor'
+            when coalesce(object_peak_bytes, object_footprint_bytes) is not null then 'object'
+        end as granularity,
+        case when tensor_bytes is not null then 'tensor' when object_bytes is not null then 'object' end as set_of
+    from named
+    left join launch using (trace_id)
+    left join work using (trace_id)
+    left join curve using (trace_id)
+)
 select
-    named.name,
+    name,
     kernels,
     work_ns,
-    peak_bytes,
-    footprint_bytes,
-    working_set_bytes,
-    min_bytes,
-    mean_bytes,
-    median_bytes,
-    p90_bytes,
-    footprint_bytes / nullif(working_set_bytes, 0) as ratio,
+    granularity,
+    if(granularity = 'tensor', tensor_peak_bytes, object_peak_bytes) as peak_bytes,
+    if(granularity = 'tensor', tensor_footprint_bytes, object_footprint_bytes) as footprint_bytes,
+    if(granularity = 'tensor', tensor_footprints, object_footprints) as footprints,
+    set_of,
+    if(set_of = 'tensor', tensor_bytes, object_bytes) as working_set_bytes,
+    if(set_of = 'tensor', tensor_min_bytes, object_min_bytes) as min_bytes,
+    if(set_of = 'tensor', tensor_mean_bytes, object_mean_bytes) as mean_bytes,
+    if(set_of = 'tensor', tensor_median_bytes, object_median_bytes) as median_bytes,
+    if(set_of = 'tensor', tensor_p90_bytes, object_p90_bytes) as p90_bytes,
+    if(granularity = set_of, footprint_bytes / nullif(working_set_bytes, 0), null) as ratio,
+    object_peak_bytes,
+    object_footprint_bytes,
+    object_footprint_bytes / nullif(working_set_bytes, 0) as object_ratio,
     evidence,
     operators,
     inputs_only,
     outputs_in_part,
     source,
-    named.trace_id
-from named
-left join launch using (trace_id)
-left join work using (trace_id)
-left join curve using (trace_id)
+    trace_id
+from every
 order by place
 """
+OF_KIND = """
+        avg({kind}_footprint_bytes) as {kind}_footprint_bytes,
+        count({kind}_footprint_bytes) as {kind}_footprints,
+        max({kind}_bytes) as {kind}_bytes,
+        min({kind}_bytes) as {kind}_min_bytes,
+        avg({kind}_bytes) as {kind}_mean_bytes,
+        quantile_cont({kind}_bytes, 0.5) as {kind}_median_bytes,
+        quantile_cont({kind}_bytes, 0.9) as {kind}_p90_bytes,"""
 LAUNCHES = f"""
     select
         trace_id,
-        count(*) as kernels,
-        coalesce(avg(object_footprint_bytes), avg(tensor_footprint_bytes)) as footprint_bytes,
-        coalesce(max(tensor_bytes), max(object_bytes)) as working_set_bytes,
-        coalesce(min(tensor_bytes), min(object_bytes)) as min_bytes,
-        coalesce(avg(tensor_bytes), avg(object_bytes)) as mean_bytes,
-        coalesce(quantile_cont(tensor_bytes, 0.5), quantile_cont(object_bytes, 0.5)) as median_bytes,
-        coalesce(quantile_cont(tensor_bytes, 0.9), quantile_cont(object_bytes, 0.9)) as p90_bytes,
+        count(*) as kernels,{OF_KIND.format(kind="object")}{OF_KIND.format(kind="tensor")}
         {OUTPUTS},
         min(evidence) filter (tensor_bytes is not null or object_bytes is not null) as evidence
     from working_set
@@ -60,29 +83,24 @@ WORK = """
 CURVES = """
     select
         trace_id,
-        coalesce(max(bytes) filter (granularity = 'object'), max(bytes)) as peak_bytes,
+        max(bytes) filter (granularity = 'object') as object_peak_bytes,
+        max(bytes) filter (granularity = 'tensor') as tensor_peak_bytes,
         string_agg(distinct source, ', ' order by source) as source
     from memory_curve
     group by trace_id
 """
-NONE = {
-    "working_set": """
-    select
-        null::varchar as trace_id, null::bigint as kernels, null::double as footprint_bytes,
-        null::bigint as working_set_bytes, null::bigint as min_bytes, null::double as mean_bytes,
-        null::double as median_bytes, null::double as p90_bytes, null::varchar as evidence,
-        null::bigint as operators, null::bigint as inputs_only, null::bigint as outputs_in_part
-    where false
-""",
-    "attribution": "select null::varchar as trace_id, null::bigint as work_ns where false\n",
-    "memory_curve": """
-    select null::varchar as trace_id, null::bigint as peak_bytes, null::varchar as source where false
-""",
+READ = {
+    "working_set": {"evidence": "varchar", "outputs": "varchar"}
+    | {f"{kind}_{of}": "bigint" for kind in ("object", "tensor") for of in ("bytes", "footprint_bytes")},
+    "attribution": {"kind": "varchar", "work_ns": "bigint"},
+    "memory_curve": {"granularity": "varchar", "source": "varchar", "bytes": "bigint"},
 }
+"""The columns that are read of each table: a table that no trace has is one of these without rows."""
 
 SIDES = (
-    "As in PASTA's Table V, peak and footprint are of objects (what is reserved of a device) and the working set is of "
-    "tensors; of either kind where the other was not recorded. The report on one trace sets tensors against tensors."
+    "Peak and mean footprint are of tensors where a trace tells of them, else of objects (what is reserved of a "
+    "device), and so is the working set: the column before them says which. A ratio is of two of a kind; objects "
+    "beside tensors have columns of their own."
 )
 """Which of the two kinds of memory stands in which column."""
 
@@ -90,36 +108,70 @@ SIDES = (
 def runs(traces: Sequence[tuple[str, Trace]]) -> Finding:
     """A row for each trace, named; mined already by `attribution` and `memory_use`.
 
-    The footprint is the mean over launches of what objects, or else tensors, are allocated, the working set the
-    largest of tensors, or else of objects, as in PASTA's Table V. A mean of ratios is not the ratio of the means, so
-    both are said where several traces have both. `inputs_only` and `outputs_in_part` are those of `working_sets`,
-    `source` is `memory_curve.source`.
+    Peak and footprint (the mean over the `footprints` launches at which it is known) are of tensors where the trace
+    tells of their curve, else of objects, as in the report on one trace (`granularity`); so is the working set, the
+    largest (`set_of`). `ratio` is null where these are not of one kind; `object_ratio` is the footprint of objects over
+    that working set, as in PASTA's Table V. A mean of ratios is not the ratio of the means, so both are said where
+    several traces have both. `inputs_only` and `outputs_in_part` are those of `working_sets`, `source` is
+    `memory_curve.source`.
     """
-    there = {
-        table: query if any(trace.has(table) for _, trace in traces) else NONE[table]
-        for table, query in (("working_set", LAUNCHES), ("attribution", WORK), ("memory_curve", CURVES))
-    }
-    names = ", ".join(f"('{trace.id}', {place}, {_quoted(name)})" for place, (name, trace) in enumerate(traces))
     sql = SQL.format(
-        names=names,
-        launches=there["working_set"].rstrip() + "\n",
-        work=there["attribution"].rstrip() + "\n",
-        curves=there["memory_curve"].rstrip() + "\n",
+        lacking="".join(_empty(table) for table in READ if not any(trace.has(table) for _, trace in traces)),
+        names=", ".join(f"('{trace.id}', {place}, {_quoted(name)})" for place, (name, trace) in enumerate(traces)),
+        launches=LAUNCHES.rstrip() + "\n",
+        work=WORK.rstrip() + "\n",
+        curves=CURVES.rstrip() + "\n",
     ).strip()
     rows = run({trace.id: trace.files for _, trace in traces}, sql)
-    both = rows.filter(rows["ratio"].is_not_null())
-    sentence = f"{plural(len(rows), 'trace')}."
-    if len(both) > 1:
-        footprint, working_set = (float(both[name].sum()) for name in ("footprint_bytes", "working_set_bytes"))
-        mean = float(both["ratio"].sum()) / len(both)
-        sentence = (
-            f"{plural(len(rows), 'trace')}. Footprint over working set: {footprint / working_set:.2f} as the ratio of "
-            f"the means, {mean:.2f} as the mean of the ratios."
-        )
-    levels = {"C"} if rows["peak_bytes"].null_count() < len(rows) else set[str]()
+    averages = _averages(rows, "footprint_bytes", "ratio")
+    sentence = f"{plural(len(rows), 'trace')}: {_spans(rows)}."
+    sentence += f" Footprint over working set: {averages}." if averages else ""
+    levels = {"C"} if rows["source"].null_count() < len(rows) else set[str]()
     levels |= set(rows["evidence"].drop_nulls())
+    if not levels:
+        return Finding("workload_runs", sentence, rows, sql)
+    notes = [told(levels), SIDES, *asked(*(trace for _, trace in traces))]
+    if of_objects := _averages(rows.filter(rows["set_of"] == "tensor"), "object_footprint_bytes", "object_ratio"):
+        notes.append(f"Footprint of objects over working set of tensors, as in PASTA's Table V: {of_objects}.")
     lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
-    return Finding("workload_runs", sentence, rows, sql, (told(levels), SIDES, *lacking) if levels else ())
+    return Finding("workload_runs", sentence, rows, sql, (*notes, *lacking))
+
+
+def _spans(rows: "pl.DataFrame") -> str:
+    """Least and most of kernels, their time and peaks; in how many traces, where it is not in all."""
+    noun = "kernel" if rows["kernels"].max() == 1 else "kernels"
+    said = [_span(rows, "kernels", count, f"{{}} {noun}"), _span(rows, "work_ns", duration, "{} of kernel time")]
+    for kind, why in (("tensor", ""), ("object", ", for want of tensors")):
+        own = rows.filter(rows["granularity"] == kind)
+        said.append(_span(own, "peak_bytes", size, f"peaks of {{}} of {kind}s", why, of=len(rows)))
+    return ", ".join(one for one in said if one) or "neither kernels nor memory were collected"
+
+
+def _span(
+    rows: "pl.DataFrame", column: str, shown: Callable[[int], str], words: str, why: str = "", *, of: int | None = None
+) -> str:
+    values = rows[column].drop_nulls().to_list()
+    if not values:
+        return ""
+    least, most = shown(min(values)), shown(max(values))
+    among = "" if len(values) == (of or len(rows)) else f" (in {count(len(values))} of them{why})"
+    return words.format(least if least == most else f"{least} to {most}") + among
+
+
+def _averages(rows: "pl.DataFrame", footprint: str, ratio: str) -> str:
+    """Both ways to average a ratio to the working set; nothing where less than two traces have one."""
+    both = rows.filter(rows[ratio].is_not_null())
+    if len(both) < 2:
+        return ""
+    of_means = float(both[footprint].sum()) / float(both["working_set_bytes"].sum())
+    mean = float(both[ratio].sum()) / len(both)
+    return f"{of_means:.2f} as the ratio of the means, {mean:.2f} as the mean of the ratios"
+
+
+def _empty(table: str) -> str:
+    """SQL: a table that none of the traces has, of no rows."""
+    columns = ("trace_id", "varchar"), *READ[table].items()
+    return f"{table} as (select {', '.join(f'null::{kind} as {name}' for name, kind in columns)} where false),\n"
 
 
 def _quoted(text: str) -> str:

@@ -12,7 +12,7 @@ from .report import Block, Chart, Column, Section, Table
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Ask", "Rows", "pictures", "section_of", "table"]
+__all__ = ["RECORD", "Ask", "Rows", "pictures", "section_of", "table"]
 
 Ask = Callable[[str], Finding]
 """Answers with the finding of the analysis of that name, or raises `NotCollected`."""

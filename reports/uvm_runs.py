@@ -29,6 +29,8 @@ def planned(trace: Trace, archive: Archive) -> tuple[bytes, str]:
     """The plan of prefetches for the trace as a file, and what to say of it."""
     made = plan_of(mine(trace, archive, "uvm_events"))
     plan, outcome = made.plan, made.outcome
+    if plan.why_empty is not None:
+        return write_plan(plan).encode(), f"plan: empty, since {plan.why_empty}"
     said = (
         f"plan: {plural(len(plan.steps), 'step')}, {show(plan.bytes, 'bytes')} by {plan.level}; simulated: "
         f"{outcome.faults} faults of 64 KiB against {made.without.faults} without it"

@@ -140,8 +140,13 @@ MEMORY = (
                 "from the inputs), part (it leaves some out, such as statistics of rows), unknown (inputs alone are "
                 "counted)",
             ),
-            Column("object_footprint_bytes", I64, "objects allocated at the launch", "bytes"),
-            Column("tensor_footprint_bytes", I64, "tensors allocated at the launch", "bytes"),
+            Column(
+                "object_footprint_bytes",
+                I64,
+                "objects allocated at the launch; null where no curve tells, as before its first change",
+                "bytes",
+            ),
+            Column("tensor_footprint_bytes", I64, "tensors allocated at the launch; null likewise", "bytes"),
         ),
         sort=("process", "launch"),
     ),

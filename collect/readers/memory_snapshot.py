@@ -21,7 +21,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 BEGINNING = re.compile(rb"\x80[\x02-\x05].{0,32}?(segments|device_traces)", re.DOTALL)
 PAIRED = {"alloc": "tensor", "segment_alloc": "pool", "segment_map": "pool"}
@@ -181,7 +181,13 @@ class _Lives:
             return None
         at, size = block.get("address", address), block.get("size")
         if block["state"] == "active_allocated":
-            self._still("tensor", device, at, size, block | {"stream": segment.get("stream")})
+            asked = block.get("requested_size")
+            told = isinstance(asked, int)
+            if not told and ("tensor", device, at) not in self._alive:
+                meaning = "blocks that only the state at the end tells of, without the size that was asked for: rounded"
+                self._sink.note("rounded-size", meaning, example=_word(at)[:40])
+            source = block | {"stream": segment.get("stream")}
+            self._still("tensor", device, at, asked if told else size, source, takes=size)
         return at + size if isinstance(at, int) and isinstance(size, int) else None
 
     def _bad(self, entry: Any) -> None:
@@ -204,16 +210,21 @@ class _Lives:
         for row in self._others:
             yield "other", row | {"json": _json(row["json"])}
 
-    def _still(self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any]) -> None:
+    def _still(
+        self, kind: str, device: Any, address: Any, size: Any, source: dict[str, Any], *, takes: Any = None
+    ) -> None:
+        """What the state tells of, by the size that was asked for: that which the history knows; `takes` if more."""
         if not (isinstance(device, int) and isinstance(address, int) and isinstance(size, int)):
             self._sink.note("no-place", "blocks of the state at the end without an address or a size: kept in `other`")
             self._others.append({"time_ns": None, "kind": kind, "json": source})
             return
         told = self._alive.get((kind, device, address))
         if told is None:
-            self._rows.append(self._row(kind, device, address, size, source))
-        elif told["bytes"] != size:  # the history tells what was asked for, the state what it takes up
-            told["args"]["block_size"] = size
+            told = self._row(kind, device, address, size, source)
+            self._rows.append(told)
+        takes = size if takes is None else takes
+        if told["bytes"] != takes:
+            told["args"]["block_size"] = takes
 
     def _row(self, kind: str, device: int, address: int, size: int, source: dict[str, Any]) -> dict[str, Any]:
         kept = {name: source[name] for name in KEPT if source.get(name) not in (None, "")}

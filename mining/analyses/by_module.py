@@ -48,8 +48,11 @@ def find(trace: Trace) -> Finding:
     """Modules by their path; annotations where no module was recorded: `told_by` says which.
 
     A backward operation belongs to the module of its forward operator, by the autograd sequence number. `work_ns` is
-    the module's own, these add up; `inclusive_ns` that of modules in it too.
+    the module's own, these add up; `inclusive_ns` that of modules in it too. The sentence is on kinds of modules, as
+    `by_module_kind` has them.
     """
+    import polars as pl
+
     sql = SQL.format(own=parts(trace, "path", "module_from")).strip()
     rows = trace.sql(sql)
     named = rows.filter((rows["part"] != UNATTRIBUTED) & (rows["work_ns"] > 0))
@@ -59,12 +62,14 @@ def find(trace: Trace) -> Finding:
             "profile with_stack or with_modules, or annotate the layers",
         )
     whole, held = total(rows, "work_ns"), total(named, "work_ns")
-    first = named.row(0, named=True)
+    kinds = named.group_by(pl.col("module").str.replace(r"_\d+$", "").alias("kind")).agg(pl.col("work_ns").sum())
+    first = kinds.sort("work_ns", "kind", descending=[True, False]).row(0, named=True)
     sources = {one for text in named["told_by"].drop_nulls() for one in str(text).split(", ")}
     noun = "module" if "module" in sources else "annotation"
+    of = f" of {plural(len(kinds), 'kind')}" if len(kinds) < len(named) else ""
     sentence = (
-        f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), noun)}; "
-        f"{first['module']} has most: {percent(first['work_ns'], whole)}."
+        f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), noun)}{of}; "
+        f"{first['kind']} has most: {percent(first['work_ns'], whole)}."
     )
     notes = (f"Told by: {', '.join(sorted(sources))}.", *evidence(rows))
     return Finding("by_module", sentence, rows, sql, notes)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ...store.trace import Trace
 from ..finding import Finding, total
-from ..words import count, duration, percent, plural
+from ..words import count, duration, percent, plural, size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,18 +134,18 @@ def find(trace: Trace) -> Finding:
     sql = SQL.format(
         told=TOLD if trace.has("collective") else UNTOLD,
         operation=_first_match({f"'{name}'": pattern for name, pattern in OPERATIONS}, "said"),
-        bytes=_first_match({str(size): f"^({types})$" for size, types in BYTES}, "type"),
+        bytes=_first_match({str(each): f"^({types})$" for each, types in BYTES}, "type"),
         factors=FACTORS.strip(),
     ).strip()
     rows = trace.sql(sql)
     if not len(rows):
         return Finding("collectives", "No kernel communicates.", rows, sql)
     first = rows.row(0, named=True)
-    size = "size not recorded" if first["bytes"] is None else f"{count(first['bytes'])} bytes"
+    large = "size not recorded" if first["bytes"] is None else size(first["bytes"])
     sentence = (
         f"{plural(total(rows, 'calls'), 'collective call')} of {duration(total(rows, 'time_ns'))} in sum; "
         f"{percent(first['share'], 1)} of it in {plural(first['calls'], 'call')} of one kind and size "
-        f"({first['operation'] or 'kind not recorded'}, {size})"
+        f"({first['operation'] or 'kind not recorded'}, {large})"
     )
     best = first["best_bus_bytes_per_s"]
     sentence += f", the shortest at {best / 1e9:.3g} GB/s of bus bandwidth." if best else "."

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import hint, told
 from ..finding import Finding, total
 from ..words import count
 from .tensor_hotness import chosen
@@ -65,9 +65,9 @@ def find(trace: Trace) -> Finding:
     The last, partial window counts as well. Blocks where the source has them, else tensors, else objects.
     """
     if not trace.has("access"):
-        raise NotCollected("accesses to memory", HINTS["A"])
+        raise NotCollected("accesses to memory", hint(trace, "A"))
     sql = SQL.format(chosen=chosen(trace), steps=STEPS, most=MOST).strip()
     rows = trace.sql(sql)
     if not len(rows):
-        raise NotCollected("counts of accesses (only which objects were touched)", "record counts")
+        raise NotCollected("counts of accesses (only which objects were touched)", hint(trace, "A"))
     return Finding("hotness_windows", f"{count(total(rows, 'accesses'))} accesses.", rows, sql, (told("A"),))

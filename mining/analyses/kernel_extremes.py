@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, LACKS, LEVELS
+from ..evidence_levels import LACKS, LEVELS, hint
 from ..finding import Finding
 from ..kernel_names import NORMALISED
 from ..words import count, plural, size
@@ -53,7 +53,7 @@ def find(trace: Trace) -> Finding:
     the largest operands. Of equal ones the earliest launch; of equally frequent names the first in the alphabet.
     """
     if not trace.has("working_set"):
-        raise NotCollected("kernel launches", "record kernels")
+        raise NotCollected("kernel launches", hint(trace, "launches"))
     sql = SQL.format(short=NORMALISED).strip()
     rows = trace.sql(sql)
     said: list[str] = []
@@ -67,5 +67,5 @@ def find(trace: Trace) -> Finding:
             sure = f"{LEVELS[row['evidence']]}{LACKS.get(row['outputs'], '')}"
             said.append(f"Most memory: launch {count(row['launch'])}, {row['short']}, {much} ({sure}).")
     if rows["choice"].n_unique() < 2:
-        said.append(f"What memory kernels touch was not collected: {HINTS['B']}.")
+        said.append(f"What memory kernels touch was not collected: {hint(trace, 'B')}.")
     return Finding("kernel_extremes", " ".join(said), rows, sql)

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS
+from ..evidence_levels import hint
 from ..finding import Finding
 from ..words import count, plural
 from . import kernel_extremes
@@ -68,7 +68,7 @@ def find(trace: Trace) -> Finding:
     extremes = kernel_extremes.find(trace)
     chosen = extremes.rows.filter(extremes.rows["choice"] == "most memory")
     if not len(chosen):
-        raise NotCollected("what memory kernels touch", HINTS["B"])
+        raise NotCollected("what memory kernels touch", hint(trace, "B"))
     sides = [
         text.strip()
         for table, text in (("range", PYTHON), ("op", OPERATORS))

@@ -1,6 +1,5 @@
 """What was allocated in the recording and never released, and does it grow with the iterations?"""
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..call_site import WHO
 from ..evidence_levels import memory_missing, told
@@ -56,7 +55,7 @@ def find(trace: Trace) -> Finding:
     rows = trace.sql(sql)
     if not len(rows):
         if not trace.sql("select count(*) from memory_life where fate = 'released'").item():
-            raise NotCollected("births and releases of allocations", "dump a memory snapshot with its history")
+            raise memory_missing(trace, "what of the allocations was released, and when")
         sentence = "All that was allocated in the recording was released in it."
         return Finding("memory_alive", sentence, rows, sql, (told("C"),))
     own = rows.filter(rows["granularity"] == rows["granularity"][0])

@@ -1,9 +1,8 @@
 """Which objects or tensors hold memory without being used: what to offload?"""
 
-from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..call_site import WHO
-from ..evidence_levels import HINTS, memory_missing, told
+from ..evidence_levels import memory_missing, told
 from ..finding import Finding
 from ..words import count, duration, plural, size
 
@@ -85,7 +84,7 @@ def find(trace: Trace) -> Finding:
         raise memory_missing(trace, "allocations of device memory")
     rows = trace.sql(HELD.strip())
     if not len(rows):
-        raise NotCollected("lifetimes of allocations", HINTS["C"])
+        raise memory_missing(trace, "how long allocations live")
     first = rows.row(0, named=True)
     sentence = (
         f"Accesses were not collected, so what is idle is not known: at most, allocations of {size(first['bytes'])} "

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from ...store.trace import Trace
 from ..evidence_levels import memory_missing, told
 from ..finding import Finding
+from ..memory_sources import asked
 from ..touched import devices_joined
-from ..words import size
+from ..words import count, size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +48,7 @@ select
     peak_event,
     peak_ns,
     launches,
+    all_launches,
     launch_mean_bytes,
     time_mean_bytes,
     span_ns
@@ -58,7 +60,13 @@ left join launch
 order by curve.process, curve.device, curve.granularity
 """
 LAUNCHES = """
-    select process, memory_device as device, granularity, count(bytes) as launches, avg(bytes) as launch_mean_bytes
+    select
+        process,
+        memory_device as device,
+        granularity,
+        count(bytes) as launches,
+        count(*) as all_launches,
+        avg(bytes) as launch_mean_bytes
     from (
         select process, memory_device, 'object' as granularity, object_footprint_bytes as bytes from working_set
         union all
@@ -68,7 +76,7 @@ LAUNCHES = """
 """
 NO_LAUNCHES = """
     select null::bigint as process, null::integer as device, null::varchar as granularity, null::bigint as launches,
-    null::double as launch_mean_bytes
+    null::bigint as all_launches, null::double as launch_mean_bytes
     where false
 """
 SOURCES = {
@@ -82,8 +90,9 @@ SOURCES = {
 def find(trace: Trace) -> Finding:
     """Peak, launch-weighted mean (over kernels, of what is allocated at their launch) and time-weighted mean.
 
-    The time-weighted mean is from the first change to the last. `source` says what the curve is made of. Without a
-    curve `NotCollected`.
+    The mean over launches is over the `launches` of `all_launches` that are not before the first change: what is
+    allocated before that is not known. The time-weighted mean is from the first change to the last. `source` says what
+    the curve is made of. Without a curve `NotCollected`.
     """
     if not trace.has("memory_curve"):
         raise memory_missing(trace, "what is allocated on the device")
@@ -93,15 +102,19 @@ def find(trace: Trace) -> Finding:
     sentence = _sentence(rows, max(rows["granularity"]))  # tensors where they are known
     sources = tuple(f"{one}: {SOURCES[one]}." for one in sorted(set(rows["source"])))
     joined = devices_joined(trace) if trace.has("working_set") else ()
-    return Finding("memory_footprint", sentence, rows, sql, (told("C"), *sources, *joined))
+    return Finding("memory_footprint", sentence, rows, sql, (told("C"), *sources, *asked(trace), *joined))
 
 
 def _sentence(rows: "pl.DataFrame", granularity: str) -> str:
     """What is to say of the device with the highest peak."""
     top = rows.filter(rows["granularity"] == granularity).sort("peak_bytes", descending=True).row(0, named=True)
+    of = ""
+    if top["launches"] != top["all_launches"]:
+        known, every = count(top["launches"]), count(top["all_launches"])
+        of = f" (of {known} of {every} launches: the others come before the first change)"
     means = [
         f"{size(top[key])} {words}"
-        for key, words in (("launch_mean_bytes", "at a launch"), ("time_mean_bytes", "over time"))
+        for key, words in (("launch_mean_bytes", f"at a launch{of}"), ("time_mean_bytes", "over time"))
         if top[key] is not None
     ]
     mean = f", on average {' and '.join(means)}" if means else ""

@@ -66,7 +66,7 @@ def find(trace: Trace) -> Finding:
     peak and in no allocation of the recording. Of a source without times `NotCollected`.
     """
     if not (trace.has("memory_life") and trace.has("memory_curve")) or trace.facts.clock == "ordinal":
-        raise memory_missing(trace, "allocations of device memory, with times")
+        raise memory_missing(trace, "allocations of device memory, with times", timed=True)
     rows = trace.sql(SQL)
     return Finding("memory_lives", _sentence(rows), rows, SQL, (told("C"), BEYOND))
 

@@ -3,6 +3,7 @@
 from ...store.trace import Trace
 from ..evidence_levels import told
 from ..finding import Finding, total
+from ..memory_sources import asked
 from ..reserves import RESERVE, needed
 from ..words import count, percent, plural, size
 
@@ -53,14 +54,14 @@ def find(trace: Trace) -> Finding:
     at_peak = max(top["reserved_at_peak_bytes"] - top["peak_allocated_bytes"], 0)
     sentence = (
         f"When most is allocated, {percent(at_peak, top['reserved_at_peak_bytes'])} of the "
-        f"{size(top['reserved_at_peak_bytes'])} reserved is not"
+        f"{size(top['reserved_at_peak_bytes'])} reserved is not allocated"
     )
     if top["unused_share"] is not None:
         sentence += f"; over time {percent(top['unused_share'], 1)} on average"
     if top["grown"]:
         sentence += f". More was reserved {plural(top['grown'], 'time')}, {count(top['grown_in_spite'])} of them "
         sentence += "where as much was free"
-    notes = [told("C"), KEPT]
+    notes = [told("C"), KEPT, *asked(trace)]
     if above := total(rows, "above"):
         notes.append(ABOVE.format(moments=plural(above, "moment")))
     return Finding("memory_reserve", f"{sentence}.", rows, SQL, tuple(notes))

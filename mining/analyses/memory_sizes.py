@@ -39,7 +39,7 @@ def find(trace: Trace) -> Finding:
     own = rows.filter(rows["granularity"] == rows["granularity"][0])
     whole, again = total(own, "allocations"), total(own, "reused")
     sentence = (
-        f"{plural(whole, own['granularity'][0])} of {size(total(own, 'bytes'))} in sum were allocated; "
-        f"{percent(again, whole)} stand where another one stood."
+        f"{plural(whole, own['granularity'][0])} of {size(total(own, 'bytes'))} in sum "
+        f"{'was' if whole == 1 else 'were'} allocated; {percent(again, whole)} stand where another one stood."
     )
     return Finding("memory_sizes", sentence, rows, SQL.strip(), (told("C"),))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 4
+VERSION = 5
 NEEDS = ("iterations",)
 
 LEAST = 3
@@ -170,7 +170,7 @@ def _evidence(known: "pl.DataFrame", level: str) -> "pa.Array":
 
 
 def _footprints(rows: "pl.DataFrame", granularity: str, found: Curves) -> "pa.Array":
-    """What is allocated at each launch, by the curve of its device; null where there is none."""
+    """What is allocated at each launch, by the curve of its device; null where there is none, or none yet."""
     import pyarrow as pa
 
     bytes_ = np.zeros(len(rows), np.int64)
@@ -179,7 +179,8 @@ def _footprints(rows: "pl.DataFrame", granularity: str, found: Curves) -> "pa.Ar
     for key, (source, curve) in found.items():
         if key[2] == granularity and source != "launches":
             own = (process == key[0]) & (device == key[1])
-            bytes_[own], missing[own] = values_at(curve, asked[own]), False
+            bytes_[own], known = values_at(curve, asked[own])
+            missing[own] = ~known
     return pa.array(bytes_, mask=missing)
 
 

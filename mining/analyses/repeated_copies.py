@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..copies import PLACED
 from ..finding import Finding
-from ..words import count, duration, percent, plural
+from ..words import duration, percent, plural, size
 
 NEEDS = ("iterations", "segments")
 
@@ -68,14 +68,14 @@ def find(trace: Trace) -> Finding:
         return Finding("repeated_copies", said, rows, sql)
     up = rows.filter(rows["kind"] == "HtoD")
     first = (up if len(up) else rows).row(0, named=True)
-    size = "of unknown size" if first["bytes"] is None else f"of {count(first['bytes'])} bytes"
+    large = "of unknown size" if first["bytes"] is None else f"of {size(first['bytes'])}"
     memory = f" {first['host_memory']}" if first["host_memory"] else ""
     way = "from host to device" if first["kind"] == "HtoD" else "from device to host"
     often = first["copies_per_iteration"]
     sizes = rows.select("kind", "bytes").n_unique()
     sentence = (
         f"{plural(sizes, 'size')} of copies between host and device {'recurs' if sizes == 1 else 'recur'} in every "
-        f"iteration; {way} most time goes to {often:.3g}{memory} {'copy' if often == 1 else 'copies'} {size} an "
+        f"iteration; {way} most time goes to {often:.3g}{memory} {'copy' if often == 1 else 'copies'} {large} an "
         f"iteration: {duration(first['time_per_iteration_ns'])}, "
         f"{percent(first['exposed_ns'], first['time_ns'])} of it with no kernel beside "
         f"{'it' if often == 1 else 'them'}."

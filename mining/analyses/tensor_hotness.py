@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, told
+from ..evidence_levels import hint, told
 from ..finding import Finding, total
 from ..words import count, percent, size
 
@@ -43,12 +43,12 @@ def find(trace: Trace) -> Finding:
     accessed; `burst` that from its first access to its last. Overlapping granularities are not to be added.
     """
     if not trace.has("access"):
-        raise NotCollected("accesses to memory", HINTS["A"])
+        raise NotCollected("accesses to memory", hint(trace, "A"))
     sql = SQL.format(chosen=chosen(trace)).strip()
     rows = trace.sql(sql)
     counted = rows.filter(rows["accesses"].is_not_null() & (rows["accesses"] > 0) & rows["object"].is_not_null())
     if not len(counted):
-        raise NotCollected("counts of accesses (only which objects were touched)", "record counts")
+        raise NotCollected("counts of accesses (only which objects were touched)", hint(trace, "A"))
     first = counted.row(0, named=True)
     own = rows.filter(rows["granularity"] == first["granularity"])
     whole = total(own, "accesses")

@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..copies import PLACED
 from ..finding import Finding, total
-from ..words import count, duration, percent, plural
+from ..words import count, duration, percent, plural, size
 
 NEEDS = ("iterations", "segments")
 
@@ -45,10 +45,10 @@ def find(trace: Trace) -> Finding:
         return Finding("transfers", "Nothing is copied, as far as times can be trusted.", rows, SQL.strip())
     copies, time, exposed = (total(rows, column) for column in ("copies", "time_ns", "exposed_ns"))
     first = rows.row(0, named=True)
-    size = "of unknown size" if first["bytes"] is None else f"of {count(first['bytes'])} bytes"
+    large = "of unknown size" if first["bytes"] is None else f"of {size(first['bytes'])}"
     sentence = (
         f"{plural(copies, 'copy operation')} {'takes' if copies == 1 else 'take'} {duration(time)}, "
         f"{percent(exposed, time)} of it with no kernel beside them; most by {count(first['copies'])} {first['kind']} "
-        f"{size}: {duration(first['time_ns'])}."
+        f"{large}: {duration(first['time_ns'])}."
     )
     return Finding("transfers", sentence, rows, SQL.strip())

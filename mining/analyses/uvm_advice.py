@@ -4,6 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding
 from ..managed_places import PLACE
 from ..managed_sums import recorded
+from ..managed_vendors import names_hint
 from ..uvm_rules import uvm_rules
 from ..words import duration, percent, plural
 
@@ -38,12 +39,17 @@ from uvm_advice
 join uvm_range as place using (range)
 order by advice
 """
+NAMED = "In a line p is the allocation named beside it, and stream one of the program's streams."
+NAMELESS = (
+    "{ranges} to act on known by addresses only: the allocations behind them are not recorded, and may be several. "
+    "Such a line is a template, to be used for each allocation within its range. To have allocations named, {hint}."
+)
 DOES = {
     "prefetch": "prefetch {name} before {kernel}",
     "pin": "pin {name} to the device",
     "accessed_by": "keep {name} on the host and map it for the device",
     "read_mostly": "mark {name} as read mostly",
-    "offload": "move {name} to the host after {kernel}",
+    "offload": "move {name} to the host after {last}",
     "leave": "leave {name} as it is",
 }
 
@@ -67,10 +73,17 @@ def find(trace: Trace) -> Finding:
         f"Left alone: what takes less than {percent(rules['least_share'], 1)} of kernel time. Thrashing: at least "
         f"{percent(rules['again_share'], 1)} of the bytes moved to a device had been there. mining/uvm.toml has all.",
     )
+    nameless = int((acted["level"] == "addresses").sum())
+    if nameless < len(acted):
+        notes = (NAMED, *notes)
+    if nameless:
+        notes = (NAMELESS.format(ranges=plural(nameless, "range"), hint=names_hint(trace)), *notes)
     if not len(acted):
         return Finding("uvm_advice", "No range costs kernels enough to advise anything.", rows, sql.strip(), notes)
     first = acted.row(0, named=True)
-    what = DOES[first["action"]].format(name=first["name"], kernel=first["kernel"] or "its first use")
+    kernel = first["kernel"]
+    name = f"what lies in the {first['name']}" if first["level"] == "addresses" else first["name"]
+    what = DOES[first["action"]].format(name=name, kernel=kernel or "its first use", last=kernel or "its last use")
     saves = (
         f": saves {duration(first['saves_least_ns'])} to {duration(first['saves_most_ns'])}"
         if first["saves_most_ns"]

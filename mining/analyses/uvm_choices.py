@@ -17,7 +17,7 @@ from ..uvm_rules import uvm_rules
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 2
+VERSION = 3
 NEEDS = ("uvm_events", "uvm_uses")
 
 ROLES = "select range, role from uvm_use where evidence = 'accesses' and range is not null"
@@ -52,8 +52,9 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 def _row(advice: Advice, need: Need, saved: Saving, kernels: Mapping[Lane, Starts]) -> dict[str, Any]:
     last = advice.action == "offload"
     row: dict[str, Any] = {
-        **{name: getattr(need, name) for name in ("range", "process", "device", "executions", "cost_ns")},
+        **{name: getattr(need, name) for name in ("range", "process", "device", "executions")},
         **{name: getattr(advice, name) for name in ("action", "bytes", "rule", "confidence")},
+        "cost_ns": need.cost_ns if need.kernel_ns else None,
         "level": need.granularity,
         "kernel": need.last_kernel if last else need.kernel,
         "occurrence": need.last_occurrence if last else need.occurrence,

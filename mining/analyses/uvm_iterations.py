@@ -5,7 +5,7 @@ from ...store.trace import Trace
 from ..finding import Finding, total
 from ..levels import STEP
 from ..managed_sums import wanted
-from ..words import count, plural
+from ..words import count, plural, size
 
 NEEDS = ("iterations", "uvm_events")
 
@@ -54,9 +54,9 @@ def find(trace: Trace) -> Finding:
     steps = rows.select("process", "iteration").n_unique()
     moved = rows.filter(rows["bytes"] > 0)
     with_moves = moved.select("process", "iteration").n_unique()
-    sentence = f"{count(total(rows, 'bytes'))} bytes move in {count(with_moves)} of {plural(steps, 'iteration')}"
+    sentence = f"{size(total(rows, 'bytes'))} move in {count(with_moves)} of {plural(steps, 'iteration')}"
     if len(moved):
         per_step = moved.select("process", "iteration", "bytes").group_by("process", "iteration").sum()
         most = per_step.sort("bytes", "process", "iteration", descending=[True, False, False]).row(0, named=True)
-        sentence += f", most in iteration {most['iteration']}: {count(most['bytes'])}"
+        sentence += f", most in iteration {most['iteration']}: {size(most['bytes'])}"
     return Finding("uvm_iterations", f"{sentence}.", rows, sql)

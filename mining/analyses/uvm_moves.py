@@ -3,7 +3,7 @@
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_sums import wanted
-from ..words import count, duration, plural
+from ..words import duration, plural, size
 
 NEEDS = ("uvm_events",)
 
@@ -44,10 +44,10 @@ def find(trace: Trace) -> Finding:
     for kind, way in (("HtoD", "to devices"), ("DtoH", "to the host"), ("DtoD", "between devices")):
         part = rows.filter(rows["kind"] == kind)
         if len(part):
-            size = f"{count(total(part, 'bytes'))} bytes" if part["bytes"].count() else "unknown size"
-            text = f"{plural(total(part, 'moves'), 'move')} of {size} {way}"
+            moved = size(total(part, "bytes")) if part["bytes"].count() else "unknown size"
+            text = f"{plural(total(part, 'moves'), 'move')} of {moved} {way}"
             parts.append(f"{text} in {duration(total(part, 'time_ns'))}")
     again = total(rows, "again_bytes")
-    said = f"; {count(again)} bytes move to a device that had had them" if again else ""
+    said = f"; {size(again)} move to a device that had had them" if again else ""
     notes = (CAUSES,) if rows["cause"].count() else ()
     return Finding("uvm_moves", f"{'; '.join(parts)}{said}.", rows, SQL.strip(), notes)

@@ -4,7 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_pages import BLOCK_BYTES
 from ..managed_sums import recorded, sums
-from ..words import count, plural
+from ..words import plural, size
 
 NEEDS = ("uvm_events",)
 
@@ -49,8 +49,9 @@ select
     any_value(last_address) as last_address,
     any_value(blocks) as blocks,
     bin,
-    any_value(base_ns + bin * span_ns // {BINS}) as from_ns,
-    any_value(base_ns + (bin + 1) * span_ns // {BINS}) as to_ns,
+    any_value(base_ns) as base_ns,
+    any_value(bin * span_ns // {BINS}) as from_ns,
+    any_value((bin + 1) * span_ns // {BINS}) as to_ns,
     %s
 from placed
 join (
@@ -70,7 +71,8 @@ order by band, bin
 def find(trace: Trace) -> Finding:
     """Faults and moves by bands of addresses (blocks of 2 MiB with events, neighbours together) and of time.
 
-    Each event counts once, to the block of its first address and to the moment of its start.
+    Each event counts once, to the block of its first address and to the moment of its start. Times count from the
+    first of them, which is at `base_ns`.
     """
     sql = (SQL % sums(recorded(trace), but=LEFT_OUT)).strip()
     rows = trace.sql(sql)
@@ -79,6 +81,6 @@ def find(trace: Trace) -> Finding:
     blocks = total(rows.unique("band"), "blocks")
     faults = total(rows, "gpu_faults") + total(rows, "cpu_faults")
     moved = total(rows, "to_device_bytes") + total(rows, "to_host_bytes")
-    what = [plural(faults, "fault")] * bool(faults) + [f"moves of {count(moved)} bytes"] * bool(moved)
+    what = [plural(faults, "fault")] * bool(faults) + [f"moves of {size(moved)}"] * bool(moved)
     said = f"{' and '.join(what) or 'moves of unknown size'}, on {plural(blocks, 'block')} of 2 MiB."
     return Finding("uvm_places", f"{said[0].upper()}{said[1:]}", rows, sql)

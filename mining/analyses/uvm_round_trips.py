@@ -4,7 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_pages import BLOCK_BYTES
 from ..managed_sums import wanted
-from ..words import count, duration, plural
+from ..words import duration, plural, size
 
 NEEDS = ("uvm_events",)
 
@@ -43,7 +43,7 @@ def find(trace: Trace) -> Finding:
         return Finding("uvm_round_trips", said, rows, SQL.strip())
     sentence = (
         f"{plural(len(rows), 'block')} of 2 MiB {'goes' if len(rows) == 1 else 'go'} back and forth: "
-        f"{count(total(rows, 'again_bytes'))} bytes move to a device that had had them, and moves back take "
+        f"{size(total(rows, 'again_bytes'))} move to a device that had had them, and moves back take "
         f"{duration(total(rows, 'time_ns'))} both ways."
     )
     return Finding("uvm_round_trips", sentence, rows, SQL.strip())

@@ -30,11 +30,23 @@ select
     least_ns,
     most_ns,
     fault_ns,
+    fault_source,
     bytes_per_s,
+    link_source,
     evidence
 from uvm_simulation
 order by process, oversubscription, policy
 """
+
+COST = {"measured": "a measured", "assumed": "an assumed"}
+FAULT = {
+    "measured": "{} a fault (measured: the median of the fault groups of devices that have an end)",
+    "assumed": "an assumed {} a fault (thresholds in uvm.toml)",
+}
+LINK = {
+    "measured": "{}/s of the link (measured: the large moves to devices)",
+    "assumed": "an assumed {}/s of the link (thresholds in uvm.toml)",
+}
 
 
 def find(trace: Trace) -> Finding:
@@ -47,10 +59,11 @@ def find(trace: Trace) -> Finding:
         raise NotCollected("what kernels touch of managed memory", touches_hint(trace))
     rows = trace.sql(SQL)
     first = rows.row(0, named=True)
+    fault, link = FAULT[first["fault_source"]], LINK[first["link_source"]]
     notes = [
-        f"Simulated: leaves of 64 KiB, blocks of 2 MiB, least recently used goes. A fault takes "
-        f"{duration(first['fault_ns'])}, the link moves {size(first['bytes_per_s'])}/s. Plans are followed "
-        "blindly, without look-ahead, as PASTA's are.",
+        "Simulated: leaves of 64 KiB, blocks of 2 MiB, least recently used goes. Times come from "
+        f"{fault.format(duration(first['fault_ns']))} and {link.format(size(first['bytes_per_s']))}. Plans are "
+        "followed blindly, without look-ahead, as PASTA's are.",
     ]
     if is_amd(trace):
         notes.append(
@@ -59,13 +72,15 @@ def find(trace: Trace) -> Finding:
         )
     if first["evidence"] == "faults":
         notes.append(
-            "Touches are those of faults and moves: pages that were there are not seen, so all is a lower bound."
+            "Touches are those of faults and moves: pages that were there are not seen in use, so faults and bytes are "
+            "lower bounds. Times are no bound: each fault is charged alone, while the driver services several at once."
         )
     if first["kernels"] < first["all_kernels"]:
         whole = plural(first["all_kernels"], "kernel")
         notes.append(f"Only the first {count(first['kernels'])} of {whole} are simulated.")
     told = [_said(rows.to_dicts(), factor) for factor in (1.0, 3.0)]
-    sentence = f"Simulated over {plural(first['steps'], 'step')}: {'; '.join(told)}."
+    cost = f"{COST[first['fault_source']]} {duration(first['fault_ns'])} a fault"
+    sentence = f"Simulated over {plural(first['steps'], 'step')} at {cost}: {'; '.join(told)}."
     return Finding("uvm_simulation", sentence, rows, SQL.strip(), tuple(notes))
 
 

@@ -14,7 +14,7 @@ from ..uvm_rules import uvm_rules
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("uvm_events",)
 
 SERVICE = """
@@ -49,8 +49,7 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
             "wasted_bytes": run.outcome.wasted * LEAF_BYTES,
             "skipped_bytes": run.outcome.skipped * LEAF_BYTES,
             **dict(zip(("least_ns", "most_ns"), run.times(costs), strict=True)),
-            "fault_ns": costs.fault_ns,
-            "bytes_per_s": costs.bytes_per_s,
+            **vars(costs),
             "evidence": told.evidence,
         }
         for run in simulated(
@@ -61,10 +60,14 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
 
 
 def _costs(trace: Trace) -> Costs:
-    """What faults and moves of the trace take, where they were recorded; else the file's usual ones."""
+    """What faults and moves of the trace take, where they were recorded; else what the file assumes."""
     rules = uvm_rules("residency")
-    if not trace.has("uvm_event"):
-        return Costs(int(rules["fault_ns"]), int(rules["link_bytes"]))
-    service = trace.sql(SERVICE).item()
-    speeds = [speed for (_, _, kind), speed in link(trace).items() if kind == "HtoD"]
-    return Costs(int(service or rules["fault_ns"]), int(max(speeds, default=rules["link_bytes"])))
+    service = trace.sql(SERVICE).item() if trace.has("uvm_event") else None
+    there = link(trace) if trace.has("uvm_event") else {}
+    speed = max((speed for (_, _, kind), speed in there.items() if kind == "HtoD"), default=None)
+    return Costs(
+        int(service or rules["fault_ns"]),
+        int(speed or rules["link_bytes"]),
+        "measured" if service else "assumed",
+        "measured" if speed else "assumed",
+    )

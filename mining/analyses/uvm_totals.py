@@ -4,7 +4,7 @@ from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding, total
 from ..managed_vendors import faults_hint
-from ..words import count, duration, plural
+from ..words import duration, plural, size
 
 NEEDS = ()
 
@@ -33,7 +33,7 @@ def find(trace: Trace) -> Finding:
     for name, way in (("HtoD", "to devices"), ("DtoH", "to the host"), ("DtoD", "between devices")):
         part = moves.filter(moves["name"] == name)
         if total(part, "count"):
-            what = f"{plural(total(part, 'count'), 'move')} of {count(total(part, 'bytes'))} bytes {way}"
+            what = f"{plural(total(part, 'count'), 'move')} of {size(total(part, 'bytes'))} {way}"
             parts.append(f"{what} in {duration(total(part, 'time_ns'))}")
     note = f"Sums alone: when and where, and what kernels wait, is not in them. To see that, {faults_hint(trace)}."
     return Finding("uvm_totals", f"Only sums were recorded: {'; '.join(parts)}.", rows, SQL.strip(), (note,))

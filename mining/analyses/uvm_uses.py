@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("uvm_events",)
 
 LIFE = ("process", "granularity", "address", "bytes", "birth_ns")
@@ -20,7 +20,10 @@ LIFE = ("process", "granularity", "address", "bytes", "birth_ns")
 
 
 def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
-    """The table `uvm_use`: by measured accesses where there are any, else by what came to a device; else nothing."""
+    """The table `uvm_use`: by measured accesses where there are any, else by what came to a device; else nothing.
+
+    What came to a device does not tell when it was last used, so that nothing says then what to pin or to offload.
+    """
     import pyarrow as pa
 
     found, evidence = by_accesses(trace), "accesses"
@@ -50,7 +53,7 @@ def mine(trace: Trace) -> Mapping[str, "pa.Table"]:
             "span": use.span,
             "density": use.density,
             "class": verdict.kind,
-            "role": verdict.role,
+            "role": verdict.role if evidence == "accesses" else None,
         }
         for row, use, verdict in zip(measured, said, judged(said, use_rules()), strict=True)
     ]

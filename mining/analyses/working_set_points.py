@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import OUTPUTS, outputs_told, told
+from ..evidence_levels import OUTPUTS, hint, outputs_told, told
 from ..finding import Finding, total
 from ..touched import devices_joined
 from ..words import percent
@@ -15,7 +15,7 @@ with each as (
         coalesce(kernel, '(no name)') as kernel,
         evidence,
         if(tensor_bytes is null, object_bytes, tensor_bytes) as bytes,
-        coalesce(tensor_footprint_bytes, object_footprint_bytes) as footprint_bytes,
+        if(tensor_bytes is null, object_footprint_bytes, tensor_footprint_bytes) as footprint_bytes,
         outputs
     from working_set
 )
@@ -38,12 +38,12 @@ limit 600
 def find(trace: Trace) -> Finding:
     """Kernels by name and working set, the 600 largest, with the median of what is allocated at their launches.
 
-    Of tensors where these are known, else of objects. A working set above what is allocated (`above`) shows that the
-    footprint lacks what was allocated before the recording, or that operands are counted twice. `inputs_only` and
-    `outputs_in_part` are those of `working_sets`.
+    Both are of tensors where the working set is, else of objects. A working set above what is allocated (`above`) shows
+    that the footprint lacks what was allocated before the recording, or that operands are counted twice. `inputs_only`
+    and `outputs_in_part` are those of `working_sets`.
     """
     if not trace.has("working_set"):
-        raise NotCollected("kernel launches", "record kernels with their memory")
+        raise NotCollected("kernel launches with what memory they touch", hint(trace, "launches"))
     rows = trace.sql(SQL.strip())
     if not len(rows):
         raise NotCollected("working sets together with what is allocated", "record shapes of operators and allocations")

@@ -2,7 +2,7 @@
 
 from ...store.errors import NotCollected
 from ...store.trace import Trace
-from ..evidence_levels import HINTS, OUTPUTS, outputs_told, told
+from ..evidence_levels import OUTPUTS, hint, outputs_told, told
 from ..finding import Finding, total
 from ..words import count, size
 
@@ -37,11 +37,12 @@ select
     avg(bytes) as mean_bytes,
     quantile_cont(bytes, 0.5) as median_bytes,
     quantile_cont(bytes, 0.9) as p90_bytes,
-    avg(footprint) as footprint_bytes,
+    avg(footprint) filter (bytes is not null) as footprint_bytes,
+    count(footprint) filter (bytes is not null) as footprints,
     any_value(peak_bytes) as peak_bytes,
-    avg(footprint) / nullif(max(bytes), 0) as ratio,
-    avg(footprint) - max(bytes) as unused_bytes,
-    avg(object_footprint) / nullif(max(bytes), 0) as object_ratio,
+    avg(footprint) filter (bytes is not null) / nullif(max(bytes), 0) as ratio,
+    avg(footprint) filter (bytes is not null) - max(bytes) as unused_bytes,
+    avg(object_footprint) filter (bytes is not null) / nullif(max(bytes), 0) as object_ratio,
     sum(accesses)::bigint as accesses,
     sum(accesses) / (nullif(any_value(peak_bytes), 0) / 4096) as accesses_per_page
 from each
@@ -64,16 +65,17 @@ def find(trace: Trace) -> Finding:
     The 90th percentile is NumPy's, linear. `ratio` is the launch-weighted mean footprint over the largest working set,
     `unused_bytes` their difference, `object_ratio` the same with the footprint of objects whatever the granularity of
     the working set, as PASTA's Table V has it; `accesses_per_page` the accesses over the pages of 4 KiB
-    of the peak. `known` counts the launches whose working set is known, `inputs_only` those of `operators` of whose
+    of the peak. `known` counts the launches whose working set is known, `footprints` those of them whose footprint is
+    too: over these it is averaged. `inputs_only` those of `operators` of whose
     operator the outputs are not, `outputs_in_part` those of whose outputs some are not. `NotCollected` without
     kernels.
     """
     if not trace.has("working_set"):
-        raise NotCollected("kernel launches", "record kernels with their memory")
+        raise NotCollected("kernel launches with what memory they touch", hint(trace, "launches"))
     sql = SQL.format(peaks=_peaks(trace), outputs=OUTPUTS).strip()
     rows = trace.sql(sql)
     if not len(rows):
-        raise NotCollected("what memory kernels touch", HINTS["B"])
+        raise NotCollected("what memory kernels touch", hint(trace, "B"))
     first = rows.row(0, named=True)
     lacks = first["known"] < first["launches"]
     among = f" of the {count(first['known'])} of {count(first['launches'])} of which that is known" if lacks else ""
@@ -83,7 +85,9 @@ def find(trace: Trace) -> Finding:
         f"{size(first['median_bytes'])}."
     )
     if first["ratio"] is not None:
-        sentence += f" The mean footprint at {'these' if lacks else 'all'} launches is {first['ratio']:.3g} times that."
+        some = f"{count(first['footprints'])} of " if first["footprints"] < first["known"] else ""
+        which = "these" if lacks else "the" if some else "all"
+        sentence += f" The mean footprint at {some}{which} launches is {first['ratio']:.3g} times that."
     lacking = outputs_told(*(total(rows, name) for name in ("operators", "inputs_only", "outputs_in_part")))
     return Finding("working_sets", sentence, rows, sql, (told(rows["evidence"]), *lacking))
 

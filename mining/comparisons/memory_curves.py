@@ -10,18 +10,16 @@ from ...store.tables import TABLES
 from ...store.trace import Trace
 from ..evidence_levels import told
 from ..finding import Finding
+from ..memory_sources import asked
 from ..sorting import Ints
 from ..words import count, size
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 1
+VERSION = 2
 NEEDS = ("memory_use",)
 TABLE = "memory_diff"
-
-PLACES = 200
-"""Shares of the run at which the curves are compared."""
 
 CURVES = """
 with top as (
@@ -43,33 +41,47 @@ order by curve.granularity, event
 """SQL: of each granularity the curve of the device with the highest peak."""
 
 SQL = """
+with point as (
+    select
+        *,
+        max(abs(difference_bytes)) over (partition by granularity, axis) as largest,
+        if(axis = 'event', 1, lead(position, 1, 1) over (partition by granularity, axis order by position) - position)
+            as width
+    from memory_diff
+    where base = '{base}'
+),
+curve as (
+    select granularity, count(base_bytes) as base_changes, count(bytes) as changes
+    from point
+    where axis = 'event'
+    group by granularity
+)
 select
     granularity,
     axis,
-    count(base_bytes) as base_changes,
-    count(bytes) as changes,
-    (count(bytes) - count(base_bytes))::bigint as changes_difference,
+    any_value(base_changes) as base_changes,
+    any_value(changes) as changes,
+    (any_value(changes) - any_value(base_changes))::bigint as changes_difference,
     max(base_bytes) as base_peak_bytes,
     max(bytes) as peak_bytes,
     (max(bytes) - max(base_bytes))::bigint as peak_difference_bytes,
-    count(difference_bytes) as compared,
     max(abs(difference_bytes)) as largest_difference_bytes,
-    min(position) filter (abs(difference_bytes) = largest) as largest_at,
-    avg(abs(difference_bytes)) as mean_difference_bytes
-from (
-    select *, max(abs(difference_bytes)) over (partition by granularity, axis) as largest
-    from memory_diff
-    where base = '{base}'
-)
+    (min(position) filter (axis = 'event' and abs(difference_bytes) = largest))::bigint as largest_at_change,
+    min(position) filter (axis = 'share' and abs(difference_bytes) = largest) as largest_at_share,
+    sum(abs(difference_bytes) * width) / sum(width) filter (difference_bytes is not null) as mean_difference_bytes
+from point
+join curve using (granularity)
 group by granularity, axis
 order by granularity desc, axis
 """
+"""SQL: both peaks are those of all changes, by either axis; a mean by share weighs each level by how long it lasts."""
 
 
 def compare(base: Trace, trace: Trace) -> Mapping[str, "pa.Table"]:
     """The table `memory_diff`: for each granularity that both have, the curves of the devices with the highest peaks.
 
-    By number of the change the longer one goes on alone; by share of the run both have a value everywhere.
+    By number of the change the longer one goes on alone. By share of the changes each level lasts for one share of its
+    own curve: a row wherever one of the two changes, so that none is left out. Cost: one sort of both.
     """
     import pyarrow as pa
 
@@ -80,8 +92,7 @@ def compare(base: Trace, trace: Trace) -> Mapping[str, "pa.Table"]:
         left, right = one[granularity], two[granularity]
         longest = max(len(left), len(right))
         by_event = (np.arange(longest), _padded(left, longest), _padded(right, longest))
-        shares = np.arange(PLACES + 1) / PLACES
-        by_share = (shares, _full(left[_at(shares, left)]), _full(right[_at(shares, right)]))
+        by_share = _by_share(left, right)
         for axis, (position, first, second) in (("event", by_event), ("share", by_share)):
             parts.append(_rows(base.id, granularity, axis, position, first, second))
     return {TABLE: pa.concat_tables(parts)}
@@ -92,7 +103,8 @@ def find(base: Trace, trace: Trace) -> Finding:
     sql = SQL.format(base=base.id).strip()
     rows = trace.sql(sql)
     if not len(rows):
-        raise NotCollected("curves of allocated memory in both", "record allocations in both runs")
+        what = "curves of allocated memory of one kind (tensors, or objects) in both"
+        raise NotCollected(what, "record allocations in both runs with the same options")
     first = rows.filter(rows["axis"] == "event").row(0, named=True)
     more = first["peak_difference_bytes"]
     peak = "equal" if not more else f"{size(abs(more))} {'higher' if more > 0 else 'lower'}"
@@ -100,7 +112,7 @@ def find(base: Trace, trace: Trace) -> Finding:
         f"The peak of {first['granularity']}s is {peak} than that of the base ({size(first['base_peak_bytes'])}), "
         f"with {count(first['changes'])} changes against {count(first['base_changes'])}."
     ).replace("is equal than", "equals")
-    return Finding("memory_curves", sentence, rows, sql, (told("C"),))
+    return Finding("memory_curves", sentence, rows, sql, (told("C"), *asked(base, trace)))
 
 
 def points(base: Trace, axis: str) -> str:
@@ -131,8 +143,11 @@ def curves(trace: Trace) -> dict[str, Ints]:
     return {str(part["granularity"][0]): part["bytes"].to_numpy() for part in parts}
 
 
-def _at(shares: "np.ndarray[Any, Any]", curve: Ints) -> Ints:
-    return np.round(shares * (len(curve) - 1)).astype(np.int64)
+def _by_share(left: Ints, right: Ints) -> tuple[Any, Any, Any]:
+    """Shares of the changes at which either curve changes, in whole parts of both lengths, and the levels of both."""
+    parts = np.union1d(np.arange(len(left)) * len(right), np.arange(len(right)) * len(left))
+    shares = parts / (len(left) * len(right))
+    return shares, _full(left[parts // len(right)]), _full(right[parts // len(left)])
 
 
 def _full(values: Ints) -> "np.ma.MaskedArray[Any, Any]":

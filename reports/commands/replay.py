@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import cache_folder
+from ..text import clean
 
 if TYPE_CHECKING:
     from ...collect.replay import Orders
@@ -42,7 +43,8 @@ def command(program: tuple[str, ...], plan_path: Path, counts: Path | None) -> N
     """
     from ...collect import replay, supervise
 
-    orders = _orders(_plan(plan_path))
+    plan = _plan(plan_path)
+    orders = _orders(plan)
     with tempfile.TemporaryDirectory(prefix="tracelode-replay-") as name:
         folder = Path(name)
         environment = replay.prepare(orders, folder, cache_folder())
@@ -50,7 +52,7 @@ def command(program: tuple[str, ...], plan_path: Path, counts: Path | None) -> N
         lines = replay.counts(folder)
     if counts is not None:
         _write(lines, counts)
-    if warning := _nothing(replay.summed(lines), len(orders.steps)):
+    if warning := _nothing(replay.summed(lines), plan):
         click.echo(f"warning: {warning}", err=True)
     sys.exit(status)
 
@@ -103,10 +105,11 @@ def _write(lines: str, counts: Path) -> None:
         click.echo(f"warning: {counts}: {error.strerror}", err=True)
 
 
-def _nothing(sums: Mapping[str, int], steps: int) -> str | None:
+def _nothing(sums: Mapping[str, int], plan: "Plan") -> str | None:
     """Why nothing was asked for, where nothing was."""
-    if not steps:
-        return "nothing was prefetched: the plan has no steps"
+    if not plan.steps:
+        why = f", since {clean(plan.why_empty)}" if plan.why_empty is not None else ""
+        return f"nothing was prefetched: the plan has no steps{why}"
     if not sums:
         return "nothing was prefetched, or nothing counted: no process used CUDA and ended in order"
     if sums["asked"]:

@@ -1,6 +1,7 @@
 """The performance graphs of two traces, one over the other: where in its structure a program became slower."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...mining.finding import Finding
 from ..charts.icicle import changes
@@ -46,9 +47,9 @@ def section(found: Finding, labels: Sequence[str]) -> Section:
     return Section("graph", "Performance graphs of both", found.sentence, blocks, (*found.notes, which))
 
 
-def _devices(found: Finding) -> list[tuple[str, list[dict[str, object]]]]:
+def _devices(found: Finding) -> list[tuple[str, list[dict[str, Any]]]]:
     """The rows of each device, by its name: its own row comes first, then all that is in it."""
-    devices: list[tuple[str, list[dict[str, object]]]] = []
+    devices: list[tuple[str, list[dict[str, Any]]]] = []
     for row in found.rows.iter_rows(named=True):
         if row["parent"] is None:
             devices.append((row["name"], []))

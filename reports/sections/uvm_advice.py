@@ -33,6 +33,7 @@ ADVICE = (
     Column("cuda", "CUDA"),
     Column("hip", "HIP"),
 )
+TEMPLATE = " The allocations behind these addresses are not recorded: the line is a template for each of them."
 EVIDENCE = (
     Column("advice", "Advice", "id"),
     Column("kernel", "Kernel"),
@@ -87,8 +88,9 @@ def _told(row: Mapping[str, Any], pasted: tuple[Column, ...]) -> Text:
             f"asked for before {row['ahead_kernel']}, execution {row['ahead_occurrence']}, "
             f"{show(row['ahead_ns'], 'ns')} ahead"
         )
-    lines = " ".join(f"{column.title}: {row[column.key]}" for column in pasted)
-    return Text(f"{', '.join(parts)}. Why: {row['rule']}. {lines}")
+    lines = [f"{column.title}: {row[column.key]}" for column in pasted]
+    template = TEMPLATE if row["level"] == "addresses" else ""
+    return Text("\n\n".join([f"{', '.join(parts)}. Why: {row['rule']}.{template}", *lines]))
 
 
 def _interval(least: int | None, most: int) -> str:

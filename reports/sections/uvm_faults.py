@@ -50,7 +50,7 @@ def _blocks(found: Finding) -> tuple[Block, ...]:
     )
     rows = found.rows.to_dicts()
     charts = [_chart(rows, found.sql, *kind) for kind in KINDS if any(sum(r[k] or 0 for k in kind[1]) for r in rows)]
-    listed = known_table("Faults and moves by band of addresses and of time", columns, found)
+    listed = known_table("Faults and moves by band of addresses, by time from the first event", columns, found)
     return (*charts, replace(listed, limit=10))
 
 
@@ -62,13 +62,12 @@ KINDS: tuple[tuple[str, tuple[str, ...], Unit], ...] = (
 
 def _chart(rows: list[dict[str, Any]], sql: str, title: str, keys: tuple[str, ...], unit: Unit) -> Chart:
     """A matrix of the sum of those columns; the axis counts from the first event."""
-    base = min(row["from_ns"] for row in rows)
-    factor, suffix = scale(max(row["to_ns"] for row in rows) - base, "ns")
+    factor, suffix = scale(max(row["to_ns"] for row in rows), "ns")
     cells = [
         {
             "label": f"{row['band']}: 0x{row['first_address']:x}",
-            "left": (row["from_ns"] - base) / factor,
-            "right": (row["to_ns"] - base) / factor,
+            "left": row["from_ns"] / factor,
+            "right": row["to_ns"] / factor,
             "amount": sum(row[key] or 0 for key in keys),
             "tip": f"from 0x{row['first_address']:x} to 0x{row['last_address']:x}, {title.lower()}: "
             f"{show(sum(row[key] or 0 for key in keys), unit)}",

@@ -14,14 +14,14 @@ DEVICES = (
     Column("device", "Device", "id"),
     Column("stall_ns", "Stall, at most", "ns"),
     Column("stall_share", "Of kernel time", "share"),
-    Column("kernel_ns", "Kernels run", "ns"),
+    Column("kernel_ns", "Kernel time", "ns"),
     Column("faults", "Fault groups", "count"),
     Column("untimed_faults", "Without an end", "count"),
     Column("service_ns", "Service, added up", "ns"),
-    Column("fault_ns", "A fault is serviced", "ns"),
+    Column("fault_ns", "Service, united", "ns"),
     Column("moves", "Unasked moves", "count"),
-    Column("move_ns", "Pages move", "ns"),
-    Column("beside_ns", "Beside kernels", "ns"),
+    Column("move_ns", "Moves, united", "ns"),
+    Column("beside_ns", "Of it beside kernels", "ns"),
 )
 WORK = (
     Column("process", "Process", "id"),
@@ -55,7 +55,8 @@ def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
         try:
             part = ask(name)
         except NotCollected as missing:
-            told.append(Text(f"Not collected: {missing.message}."))
+            said = Text(f"Not collected: {missing.message}.")
+            told += [said] * (said not in told)  # kernels, once for both
             continue
         told.append(Text(" ".join([part.sentence, *part.notes])))
         told += [known_table(caption, WORK, part)] * bool(len(part.rows))

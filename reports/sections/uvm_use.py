@@ -19,6 +19,7 @@ USE = (
     Column("bytes", "Size", "bytes"),
     Column("class", "Use"),
     Column("role", "Pin or evict"),
+    Column("action", "Advice"),
     Column("accesses", "Accesses", "count"),
     Column("persistence", "Windows used", "share"),
     Column("span", "First to last use", "share"),

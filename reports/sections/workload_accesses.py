@@ -78,6 +78,7 @@ def _working_sets(found: Finding, ask: Ask) -> tuple[Block, ...]:
         Column("median_bytes", "Median", "bytes"),
         Column("p90_bytes", "90 %", "bytes"),
         Column("footprint_bytes", "Mean footprint", "bytes"),
+        Column("footprints", "Launches with a known footprint", "count"),
         Column("ratio", "Footprint / working set", "ratio"),
         Column("unused_bytes", "Footprint beyond it", "bytes"),
         Column("object_ratio", "Footprint of objects / working set", "ratio"),

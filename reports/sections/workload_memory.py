@@ -142,7 +142,8 @@ def _footprint(found: Finding, ask: Ask) -> tuple[Block, ...]:
         Column("peak_event", "At change", "id"),
         Column("launch_mean_bytes", "Mean over launches", "bytes"),
         Column("time_mean_bytes", "Mean over time", "bytes"),
-        Column("launches", "Launches", "count"),
+        Column("launches", "Launches with a known footprint", "count"),
+        Column("all_launches", "Of launches", "count"),
     )
     stages = ask("memory_stages")
     of_stage = (
@@ -181,7 +182,7 @@ def _curves(ask: Ask) -> list[Chart]:
                     f"the next one, by stage; the triangle is the peak. {' '.join(found.notes)}"
                 )
                 picture = usage(own.to_dicts(), x=title, unit_x=unit)
-                drawn.append(Chart(f"Allocated memory by {title.lower()}{of}", picture, shows, found.sql))
+                drawn.append(Chart(f"Memory of {granularity}s by {title.lower()}{of}", picture, shows, found.sql))
     return drawn
 
 

@@ -1,9 +1,12 @@
 """What is reserved of a device's memory against what is allocated of it."""
 
+from dataclasses import replace
+
 from ...mining.finding import Finding
+from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..charts.memory import two_curves
-from ..report import Block, Chart, Column, Section
+from ..report import Block, Chart, Column, Section, Text
 from ..shown import Ask, section_of, table
 from ..units import scale
 
@@ -14,10 +17,16 @@ MOST_DEVICES = 4
 
 
 def section(trace: Trace, ask: Ask) -> Section:
-    """The section."""
-    return section_of(
+    """Over time, and, of a memory snapshot, when it was taken."""
+    found = section_of(
         "workload_reserve", "Reserved and allocated", ask, "memory_reserve", lambda found: _blocks(found, ask)
     )
+    try:
+        rounding = ask("memory_rounding")
+    except NotCollected:
+        return found
+    notes = (*found.notes, *(note for note in rounding.notes if note not in found.notes))
+    return replace(found, blocks=(*found.blocks, *_rounding(rounding)), notes=notes)
 
 
 def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
@@ -37,6 +46,18 @@ def _blocks(found: Finding, ask: Ask) -> tuple[Block, ...]:
         Column("in_spite_bytes", "Reserved there", "bytes"),
     )
     return (*_curves(ask), table("Reserved and allocated memory", columns, found))
+
+
+def _rounding(found: Finding) -> tuple[Block, ...]:
+    columns = (
+        Column("process", "Process", "id"),
+        Column("device", "Device", "id"),
+        Column("tensors", "Tensors", "count"),
+        Column("asked_bytes", "Asked for", "bytes"),
+        Column("block_bytes", "Taken up by their blocks", "bytes"),
+        Column("reserved_bytes", "Reserved", "bytes"),
+    )
+    return (Text(found.sentence), table("Alive when the snapshot was taken", columns, found))
 
 
 def _curves(ask: Ask) -> list[Chart]:

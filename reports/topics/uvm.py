@@ -35,7 +35,7 @@ MEASURED = (
     uvm_use.hot,
 )
 """What the report shows of what was measured, in this order."""
-GUESSED = (uvm_simulation.section,)
+GUESSED = (uvm_simulation.section, uvm_simulation.plan)
 """What it shows of what was simulated: after all that was measured, and in sections of its own."""
 
 GLOSSARY = {
@@ -45,12 +45,16 @@ GLOSSARY = {
         "Time in which a fault was serviced while a kernel ran on the device, each moment once. An upper bound on what "
         "the kernel waited: other warps may have run."
     ),
-    "service": "From the start of the driver's work on a fault group to its end; added up, groups at once count each.",
+    "service": (
+        "From the start of the driver's work on a fault group to its end. Added up, groups at once count each; united, "
+        "each moment counts once."
+    ),
     "unasked move": "A move to a device that the program did not ask for: on demand, or the driver's own prefetching.",
     "beside kernels": "The part of the time of moves in which a kernel ran on that device.",
     "moved again": "Bytes of pages that moved to a device which had had them: the cost of thrashing.",
     "range": "An allocation; where none is known, blocks of 2 MiB with events that are next to each other.",
     "back and forth": "Pages that were on a device, went to the host, and came back to the device.",
+    "oversubscription": "The bytes of all objects that kernels touch (footprint) over the bytes that the device holds.",
     "throttling": "The driver holds a processor back from pages that thrash.",
     "remote map": "The driver maps pages where they are instead of moving them.",
 }

@@ -1,10 +1,14 @@
 """The workload: what it computes and how often, what its time belongs to, how it uses device memory."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 
 from ...mining.attributed import UNATTRIBUTED
+from ...mining.words import count
 from ...store.errors import NotCollected
+from ...store.tables import TABLES, Kind
 from ...store.trace import Trace
 from ..identity import report_on
 from ..report import Report, Section
@@ -21,7 +25,7 @@ from ..sections import (
     workload_memory,
     workload_reserve,
 )
-from ..shown import Ask
+from ..shown import RECORD, Ask
 
 Part = Callable[[Trace, Ask], Section]
 
@@ -54,6 +58,19 @@ SECTIONS: tuple[Part, ...] = (
 
 VERDICT = ("workload_phases", "workload_families", "workload_frequency", "workload_footprint", "workload_working_sets")
 """The sections whose sentences open the report."""
+
+UNTIMED = frozenset(("accelprof", "chakra", "execution_trace", "memory_snapshot", "proton"))
+"""Formats that have no place for kernels and their times: there is no option to record them with."""
+INSTEAD = (
+    "record the same program with a profiler that writes kernels with their times, and memory where it can: "
+    "torch.profiler with record_shapes=True and profile_memory=True, nsys profile --cuda-memory-usage=true, rocprofv3 "
+    "--kernel-trace --memory-copy-trace --memory-allocation-trace, or tracelode record --hooks op,module,phase,tensor "
+    "(docs/formats/README.md, docs/recording.md)."
+)
+NOT_HERE = (
+    "To see this, record the same program with a profiler that writes kernels with their times: this format has no "
+    "place for them (docs/formats/README.md)."
+)
 
 ENOUGH = 0.5
 """Share of the device work in operators from which on mined structure is not shown in their place."""
@@ -92,9 +109,16 @@ GLOSSARY = {
 
 
 def build(trace: Trace, ask: Ask) -> Report:
-    """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero."""
+    """The report; `ask` answers with the finding of an analysis. What was not collected is said, not shown as zero.
+
+    A trace that has nothing to show is a report of one section, on what is not collected and what to record instead.
+    """
     ask = cache(ask)
     sections = tuple(part(trace, ask) for part in SECTIONS if _is_shown(part, ask))
+    if not any(section.blocks for section in sections):
+        return report_on(trace, "workload", "Workload", _nothing(trace), (_missing(sections),), {})
+    if trace.facts.format in UNTIMED:
+        sections = tuple(_without_option(section) for section in sections)
     return report_on(trace, "workload", "Workload", _verdict(sections), sections, GLOSSARY)
 
 
@@ -114,4 +138,34 @@ def _verdict(sections: tuple[Section, ...]) -> str:
     """The sentences on where the time goes, what is launched, and what memory is used."""
     said = {section.key: section.sentence for section in sections if section.blocks}
     words = [said[key] for key in VERDICT if key in said]
-    return " ".join(words) or "There is nothing in this trace that characterises a workload: no kernels, no memory."
+    return " ".join(words or list(said.values())[:1])
+
+
+def _nothing(trace: Trace) -> str:
+    """What is not in the trace, what is, and what to do about it."""
+    held = [
+        f"{count(rows)} rows in the table {name} ({TABLES[name].meaning})"
+        for name, rows in sorted(trace.rows.items())
+        if TABLES[name].kind == Kind.EVENT
+    ]
+    what = f" What it has: {'; '.join(held)}." if held else ""
+    return (
+        "There is nothing in this trace that characterises a workload: no kernels, copies or fills of a device, and no "
+        f"allocations of its memory or accesses to it.{what} To see the workload, {INSTEAD}"
+    )
+
+
+def _missing(sections: Sequence[Section]) -> Section:
+    """One section for all: what each lacks, once."""
+    lacking = defaultdict[tuple[str, ...], list[str]](list)
+    for section in sections:
+        hints = (note for note in section.notes if note != RECORD)
+        lacking[section.sentence, *hints].append(section.heading)
+    notes = tuple(f"{' '.join(said)} Needed for: {', '.join(headings)}." for said, headings in lacking.items())
+    sentence = "No section of this report has anything to show. What they need, and how to record it:"
+    return Section("workload_missing", "What is not collected", sentence, (), notes)
+
+
+def _without_option(section: Section) -> Section:
+    """The section, not pointing to an option of a format that has none."""
+    return replace(section, notes=tuple(NOT_HERE if note == RECORD else note for note in section.notes))

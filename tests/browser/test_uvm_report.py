@@ -42,3 +42,14 @@ def test_the_page_opens_offline_without_a_fault_and_fits_the_screen(
     assert page.locator("svg:visible").count() >= 2
     assert page.locator("img[src=x]").count() == 0
     assert opened.faults == []
+
+
+def test_rows_of_the_widest_table_are_two_lines_at_most(open_report: Open, tmp_path: Path) -> None:
+    trace, archive = run(tmp_path, allocation=None)
+    report = load("topic", "uvm").build(trace, lambda analysis: find(trace, archive, analysis))
+    page = open_report(report).page
+    table = page.locator("table", has_text="Advice on each range").first
+    assert table.locator("th").count() >= 11
+    assert max(row.bounding_box()["height"] for row in table.locator("tbody tr").all()) <= 52
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert table.locator("th.t").first.bounding_box()["width"] <= 13 * 16  # on a phone columns stay narrow

@@ -47,7 +47,8 @@ def test_what_costs_kernels_little_is_left_alone() -> None:
     cheap = _need(faults=30, moves=40, unasked_bytes=6 * MIB, cost_ns=99_999)
     assert _advise(cheap)[0] == "leave"  # 1 % of 10 ms are 100,000 ns
     assert _advise(_need(faults=30, moves=40, unasked_bytes=6 * MIB, cost_ns=100_000))[0] == "prefetch"
-    assert _advise(_need(faults=30, moves=1, unasked_bytes=65_535))[0] == "leave"
+    little = advise(_need(faults=30, moves=1, unasked_bytes=63 * 1024), None, None, RULES)
+    assert (little.action, little.rule) == ("leave", "63 KiB move unasked, less than 64 KiB")
 
 
 def test_what_both_only_read_and_goes_back_and_forth_is_read_mostly() -> None:
@@ -60,6 +61,8 @@ def test_what_both_only_read_and_goes_back_and_forth_is_read_mostly() -> None:
 def test_a_little_of_a_large_range_that_goes_back_and_forth_is_read_where_it_is() -> None:
     sparse = {"faults": 30, "moves": 40, "unasked_bytes": MIB, "again_bytes": MIB // 2, "returned_bytes": MIB // 2}
     assert _advise(_need(**sparse, writes=9, told_accesses=30)) == ("accessed_by", MIB // 2, "medium")  # 1/16 of it
+    unnamed = _need(**sparse, writes=9, told_accesses=30, granularity="addresses")
+    assert _advise(unnamed)[0] == "prefetch"  # how large the allocation is, a sixteenth of which moves, is not known
 
 
 def test_what_is_evicted_and_comes_back_is_pinned_if_it_fits() -> None:
@@ -153,6 +156,45 @@ def test_a_tensor_is_told_by_where_it_begins_in_its_object() -> None:
     assert lines(Advice("prefetch", 1, "", "high"), _need(), 4096)[0] == (
         "cudaMemPrefetchAsync((char *)p + 4096, 8388608, 0, stream);"
     )
+
+
+WITHIN = "/* each allocation within 0x4000000 to 0x47fffff */ "  # 8 MiB from 64 MiB on
+
+
+@pytest.mark.parametrize(
+    ("action", "cuda"),
+    [
+        ("prefetch", "cudaMemPrefetchAsync(<allocation>, <its bytes>, 0, stream);"),
+        ("offload", "cudaMemPrefetchAsync(<allocation>, <its bytes>, cudaCpuDeviceId, stream);"),
+        ("pin", "cudaMemAdvise(<allocation>, <its bytes>, cudaMemAdviseSetPreferredLocation, 0);"),
+        ("read_mostly", "cudaMemAdvise(<allocation>, <its bytes>, cudaMemAdviseSetReadMostly, 0);"),
+        (
+            "accessed_by",
+            "cudaMemAdvise(<allocation>, <its bytes>, cudaMemAdviseSetPreferredLocation, cudaCpuDeviceId); "
+            "cudaMemAdvise(<allocation>, <its bytes>, cudaMemAdviseSetAccessedBy, 0);",
+        ),
+    ],
+)
+def test_where_no_allocation_is_known_the_line_is_a_template_for_each_in_the_range(action: str, cuda: str) -> None:
+    told = lines(Advice(action, 1, "", "low"), _need(granularity="addresses", kind=None), None)
+    assert told == (WITHIN + cuda, WITHIN + cuda.replace("cuda", "hip"))
+    assert lines(Advice("leave", 0, "", "low"), _need(granularity="addresses"), None) == (None, None)
+
+
+def test_a_tensor_in_no_known_object_is_told_by_its_own_address() -> None:
+    alone = _tensor(2, MIB, 2 * MIB)
+    unnamed = _need(granularity="addresses", kind=None, moves=9)
+    assert chosen([unnamed, alone], {}, uvm_rules("prefetch")) == [(alone, None)]
+    assert lines(Advice("prefetch", 1, "", "high"), alone, None)[0] == (
+        "cudaMemPrefetchAsync(<address of the tensor>, 2097152, 0, stream);"
+    )
+
+
+def test_without_kernels_nothing_says_what_a_prefetch_or_a_pin_saves() -> None:
+    for kernel_ns in (None, 0):
+        need = _need(**BOUNCED, kernel_ns=kernel_ns, cost_ns=0)
+        assert saving(Advice("prefetch", 6 * MIB, "", "low"), need, LINK, None) == Saving(838_861, None, None)
+        assert saving(Advice("pin", 3 * MIB, "", "low"), need, LINK, None) == Saving(314_573, None, None)
 
 
 def _tensor(number: int, offset: int, size: int, **more: Any) -> Need:

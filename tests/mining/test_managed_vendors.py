@@ -11,6 +11,7 @@ from tracelode.mining.managed_vendors import (
     faults_hint,
     is_amd,
     kind_hint,
+    names_hint,
     ordinals,
     recorders,
     touches_hint,
@@ -51,11 +52,20 @@ def test_hints_name_the_tools_of_the_vendor(tmp_path: Path) -> None:
 
     def all_of(trace: Trace) -> list[str]:
         hints = [kind_hint(trace, kind) for kind in kinds]
-        return [*hints, faults_hint(trace), touches_hint(trace), accesses_hint(trace), recorders(trace)]
+        return [
+            *hints,
+            faults_hint(trace),
+            names_hint(trace),
+            touches_hint(trace),
+            accesses_hint(trace),
+            recorders(trace),
+        ]
 
     assert not any("nsys" in hint or "Nsight" in hint or "tracelode record" in hint for hint in all_of(amd))
     assert not any("rocprof" in hint or "AMD" in hint for hint in all_of(other))
     assert "rocprofv3 --kfd-trace" in faults_hint(amd)
+    assert "--memory-allocation-trace" in names_hint(amd)
+    assert "--cuda-memory-usage=true" in names_hint(other)
     assert "moves to the host" in kind_hint(amd, "cpu_fault")
     assert all(hint.split()[0] in ("record", "look", "run") for hint in (*all_of(amd)[:-1], *all_of(other)[:-1]))
 

@@ -42,7 +42,9 @@ def test_what_lives_for_no_time_is_there_for_a_moment() -> None:
 
 def test_values_between_changes_are_those_after_the_last_change() -> None:
     curve = Curve(np.array([10, 20]), np.array([100, 50]))
-    assert values_at(curve, np.array([5, 10, 15, 20, 99])).tolist() == [100, 100, 100, 50, 50]
+    bytes_, known = values_at(curve, np.array([5, 10, 15, 20, 99]))
+    assert known.tolist() == [False, True, True, True, True]
+    assert bytes_.tolist() == [0, 100, 100, 50, 50]
 
 
 LIVES = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=12)

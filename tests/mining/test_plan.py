@@ -55,6 +55,24 @@ def test_a_plan_is_written_like_this_and_read_back() -> None:
     assert plan.bytes == 64
 
 
+EMPTY = Plan("t", "object", "faults", 100, 1, (), (), "nothing names its steps")
+
+
+def test_an_empty_plan_says_why_and_one_written_without_that_is_read_all_the_same() -> None:
+    text = write_plan(EMPTY)
+    assert text.endswith(' "steps": [],\n "why_empty": "nothing names its steps"\n}\n')
+    assert read_plan(text.encode()) == EMPTY
+    told = json.loads(text)
+    del told["why_empty"]
+    assert read_plan(json.dumps(told).encode()).why_empty is None
+
+
+def test_a_plan_with_steps_is_not_empty() -> None:
+    assert _refused(_told() | {"why_empty": "why"}) == "plan: top level: 'why_empty' is not known"
+    for value in ("", 5, None, []):
+        assert "why_empty: no text" in _refused(json.loads(write_plan(EMPTY)) | {"why_empty": value})
+
+
 def _told() -> dict[str, Any]:
     return json.loads(write_plan(PLAN))
 

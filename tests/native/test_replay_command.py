@@ -118,6 +118,10 @@ def test_a_plan_without_steps_is_told(preloads: Preloads, tmp_path: Path) -> Non
     plan = written(tmp_path / "plan.json", Plan("t", "object", "faults", 1, 1, (), ()))
     done = tracelode(preloads, "replay", "--plan", plan, *managed(preloads, *WORDS))
     assert (done.returncode, done.stderr) == (7, "warning: nothing was prefetched: the plan has no steps\n")
+    plan = written(tmp_path / "said.json", Plan("t", "object", "faults", 1, 1, (), (), "no name\x1b[31m is known"))
+    done = tracelode(preloads, "replay", "--plan", plan, *managed(preloads, *WORDS))
+    assert done.stderr.startswith("warning: nothing was prefetched: the plan has no steps, since no name")
+    assert "\x1b" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,12 @@ def read(path: Path) -> Rows:
         _still(lives, alive, ("pool", segment["device"], segment["address"]), segment["total_size"])
         for block in segment["blocks"]:
             if block["state"] == "active_allocated":
-                _still(lives, alive, ("tensor", segment["device"], block["address"]), block["size"])
+                _still(
+                    lives,
+                    alive,
+                    ("tensor", segment["device"], block["address"]),
+                    block.get("requested_size", block["size"]),
+                )
     return rows(allocation=(tuple(life) for life in lives))
 
 

@@ -31,10 +31,15 @@ def test_a_plan_is_written_beside_the_report(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["format"] == "tracelode.uvm-plan"
 
 
-def test_what_a_plan_had_to_leave_out_does_not_count_for_it(tmp_path: Path) -> None:
+def test_a_plan_without_steps_says_why_and_what_to_record(tmp_path: Path) -> None:
     folder = Path(LOG).with_name("hotness_net_2026-02-01_12-00-00")  # its kernels have no names
     result = _call("uvm", str(folder), "--format", "md", "--plan", str(tmp_path / "plan.json"))
-    assert "plan: 0 steps, 0\u202fB by object; simulated: 112 faults of 64 KiB against 112 without it" in result.stderr
+    said = (
+        "nothing names its steps to another run: 7 MiB are needed by kernels whose names were not recorded. To have a "
+        "plan, record the names of kernels"
+    )
+    assert f"plan: empty, since {said}\nwritten: " in result.stderr
+    assert read_plan((tmp_path / "plan.json").read_bytes()).why_empty == said
 
 
 def test_only_the_report_on_managed_memory_takes_them(tmp_path: Path) -> None:

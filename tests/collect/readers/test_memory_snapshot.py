@@ -90,6 +90,31 @@ def test_the_size_that_a_block_takes_up_is_told_beside_what_is_known_of_it(tmp_p
     ]
 
 
+def test_blocks_count_with_the_size_asked_for_whether_or_not_the_history_tells_of_them(tmp_path: Path) -> None:
+    # 500 B in a block of 512 B, by the history; 700 B in one of 1,024 B, older than the history: 1,200 B, not 1,524.
+    history = [_event("alloc", 4096, 500, 3)]
+    blocks = [
+        {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated"},
+        {"address": 4608, "size": 1024, "requested_size": 700, "state": "active_allocated"},
+        {"address": 5632, "size": 512, "requested_size": 0, "state": "inactive"},
+    ]
+    segment = {"device": 0, "address": 4096, "total_size": 2048, "stream": 0, "blocks": blocks}
+    trace = _read(tmp_path, pickle.dumps({"segments": [segment], "device_traces": [history]}))
+    assert trace.sql(
+        "select kind, bytes, birth_ns, args ->> 'block_size' from allocation order by address, kind"
+    ).rows() == [
+        ("pool", 2048, None, None),
+        ("tensor", 500, 3000, "512"),
+        ("tensor", 700, None, "1024"),
+    ]
+    assert trace.notes == ()
+
+
+def test_older_blocks_of_which_only_the_rounded_size_is_told_are_counted_and_noted(tmp_path: Path) -> None:
+    trace = _read(tmp_path, pickle.dumps(SNAPSHOT))
+    assert [(note.kind, note.count, note.example) for note in trace.notes] == [("rounded-size", 1, "5120")]
+
+
 class _Runs:
     """What an attacker would pickle: loading it would run a command."""
 
@@ -164,7 +189,16 @@ def test_damaged_pickles_are_refused_in_words(tmp_path: Path) -> None:
             assert error.hint
             notes = {"refused"}
         outcomes |= notes or {"read"}
-    assert outcomes == {"refused", "read", "bad-entry", "no-history", "no-place", "unfreed-block", "untimed-entry"}
+    assert outcomes == {
+        "refused",
+        "read",
+        "bad-entry",
+        "no-history",
+        "no-place",
+        "rounded-size",
+        "unfreed-block",
+        "untimed-entry",
+    }
 
 
 def test_entries_that_say_too_little_are_kept_and_counted(tmp_path: Path) -> None:
@@ -198,7 +232,7 @@ def test_what_the_state_leaves_open_is_kept_and_counted(tmp_path: Path) -> None:
         ("pool", json.dumps(segments[1])),
         ("segment", json.dumps(segments[2])),
     ]
-    assert {note.kind: note.count for note in trace.notes} == {"bad-entry": 3, "no-place": 1}
+    assert {note.kind: note.count for note in trace.notes} == {"bad-entry": 3, "no-place": 1, "rounded-size": 1}
 
 
 def test_a_snapshot_without_a_history_says_so(tmp_path: Path) -> None:
@@ -208,7 +242,7 @@ def test_a_snapshot_without_a_history_says_so(tmp_path: Path) -> None:
         ("tensor", 1024, None),
         ("pool", 2048, None),
     ]
-    assert [note.kind for note in trace.notes] == ["no-history"]
+    assert sorted((note.kind, note.count) for note in trace.notes) == [("no-history", 1), ("rounded-size", 2)]
 
 
 @pytest.mark.corpus

@@ -172,6 +172,23 @@ def test_without_modules_annotations_stand_for_layers(tmp_path: Path) -> None:
     assert found.sentence == "100.0 % of 10 ns of device work is in 1 annotation; layer * has most: 100.0 %."
 
 
+def test_the_sentence_on_modules_is_on_their_kinds(tmp_path: Path) -> None:
+    # Tanh_0 has most of the single modules (6 of 15 ns), Linear most of the kinds (4 + 5 of 15 ns).
+    names = ("Linear_0", "Tanh_0", "Linear_1")
+    trace, archive = build(
+        tmp_path,
+        range=[
+            {"kind": "python", "name": f"nn.Module: {name}", "start_ns": 100 * at, "end_ns": 100 * at + 50}
+            for at, name in enumerate(names)
+        ],
+        api=[{"start_ns": 100 * at + 10, "end_ns": 100 * at + 11, "correlation": at} for at in range(3)],
+        kernel=[_kernel("k", at, length) for at, length in enumerate((4, 6, 5))],
+    )
+    found = find(trace, archive, "by_module")
+    assert found.rows["module"].to_list() == ["Tanh_0", "Linear_1", "Linear_0"]
+    assert found.sentence == ("100.0 % of 15 ns of device work is in 3 modules of 2 kinds; Linear has most: 60.0 %.")
+
+
 def test_annotations_around_forward_operators_are_no_modules(tmp_path: Path) -> None:
     ops = [
         _op(0, "aten::mm", 12, 40, sequence=7),

@@ -47,7 +47,7 @@ def test_calls_of_one_kind_and_size_stand_together_with_their_bandwidth(tmp_path
     assert found.notes == ()
     assert found.sentence == (
         "2 collective calls of 4 µs in sum; 100.0 % of it in 2 calls of one kind and size "
-        "(all-reduce, 8\u202f000 bytes), the shortest at 12 GB/s of bus bandwidth."
+        "(all-reduce, 7.81 KiB), the shortest at 12 GB/s of bus bandwidth."
     )
 
 

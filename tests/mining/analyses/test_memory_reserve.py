@@ -39,8 +39,8 @@ def test_what_is_reserved_is_set_against_what_is_allocated(tmp_path: Path) -> No
         ("total", 5, 200, 130, 200, 0.35, 110, 52.5, 0.42, 2, 1, 50, 0)
     ]
     assert found.sentence == (
-        "When most is allocated, 35.0 % of the 200 B reserved is not; over time 42.0 % on average. More was reserved 2 "
-        "times, 1 of them where as much was free."
+        "When most is allocated, 35.0 % of the 200 B reserved is not allocated; over time 42.0 % on average. More was "
+        "reserved 2 times, 1 of them where as much was free."
     )
     assert found.notes[0] == "Evidence C: lifetimes of allocations only."
     assert len(found.notes) == 2
@@ -63,7 +63,10 @@ def test_each_device_is_told_by_itself_and_the_sentence_is_of_the_largest(tmp_pa
     found = find(trace, archive, "memory_reserve")
     assert found.rows.select("device", "peak_reserved_bytes").rows() == [(0, 200), (1, 400)]
     # 300 of 400 are not allocated from 0 to 5, the only stretch of time that is known
-    assert found.sentence == "When most is allocated, 0.0 % of the 400 B reserved is not; over time 75.0 % on average."
+    assert (
+        found.sentence
+        == "When most is allocated, 0.0 % of the 400 B reserved is not allocated; over time 75.0 % on average."
+    )
 
 
 def test_what_is_told_of_one_alone_holds_on(tmp_path: Path) -> None:

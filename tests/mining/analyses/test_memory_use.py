@@ -52,6 +52,53 @@ def test_peak_and_the_two_means_are_three_numbers(tmp_path: Path) -> None:
     assert archive.open(trace.id).sql(found.sql).equals(found.rows)
 
 
+def test_launches_before_the_first_change_are_in_no_mean(tmp_path: Path) -> None:
+    # 100 B from 10 on, 300 B more from 20 on. Launches at 4 and 9: not known; at 11, 15, 25: 100, 100, 400: mean 200.
+    ops = [
+        {
+            "id": at,
+            "name": "aten::relu",
+            "start_ns": start,
+            "end_ns": start + 3,
+            "shapes": "[[10]]",
+            "types": '["float"]',
+        }
+        for at, start in enumerate((3, 10))
+    ]
+    trace, archive = build(
+        tmp_path,
+        allocation=[_life(100, 10, None), _life(300, 20, None, address=8192)],
+        op=ops,
+        api=[{"start_ns": at, "end_ns": at + 1, "correlation": at} for at in (4, 11)],
+        kernel=[_kernel(9), _kernel(15), _kernel(25), _kernel(30, correlation=4), _kernel(32, correlation=11)],
+    )
+    found = find(trace, archive, "memory_footprint")
+    columns = ("launch_mean_bytes", "launches", "all_launches")
+    assert found.rows.select(columns).rows() == [(200.0, 3, 5)]
+    assert found.sentence == (
+        "At the peak 400 B of tensors are allocated, on average 200 B at a launch (of 3 of 5 launches: the others come "
+        "before the first change) and 100 B over time."
+    )
+    sets = archive.open(trace.id).sql("select tensor_footprint_bytes from working_set order by launch")
+    assert sets["tensor_footprint_bytes"].to_list() == [None, None, 100, 100, 400]
+    # Of the two launches with a working set (10 floats in, 10 out: 80 B) one has a known footprint: 100 B.
+    row = find(trace, archive, "working_sets").rows.row(0, named=True)
+    assert (row["known"], row["footprints"], row["footprint_bytes"], row["ratio"]) == (2, 1, 100.0, 1.25)
+    assert find(trace, archive, "working_sets").sentence.endswith(
+        " The mean footprint at 1 of these launches is 1.25 times that."
+    )
+    (side,) = runs([("one", archive.open(trace.id))]).rows.to_dicts()
+    assert (side["footprint_bytes"], side["footprints"], side["kernels"]) == (200.0, 3, 5)
+
+
+def test_a_working_set_of_objects_is_set_against_what_is_allocated_of_objects(tmp_path: Path) -> None:
+    # Objects of 7 MiB are allocated at every launch, in them tensors of 6: one launch touches all objects.
+    found = find(*_sample(tmp_path, "hotness_net_2026-02-01_12-00-00"), "working_set_points")
+    assert found.rows["bytes"].max() == 7 << 20
+    assert set(found.rows["footprint_bytes"]) == {7 << 20}
+    assert found.sentence == "The working set is never above what is known to be allocated."
+
+
 def test_totals_of_the_allocator_go_before_the_allocations_seen(tmp_path: Path) -> None:
     # 1000 B were there before the recording: only the totals know
     counters = [

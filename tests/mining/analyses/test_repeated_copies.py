@@ -37,7 +37,7 @@ def test_copies_of_one_size_in_every_iteration_are_told_with_what_they_cost(tmp_
     ]
     assert found.sentence == (
         "2 sizes of copies between host and device recur in every iteration; from host to device most time goes to "
-        "2 pageable copies of 64 bytes an iteration: 30 ns, 83.3 % of it with no kernel beside them."
+        "2 pageable copies of 64 B an iteration: 30 ns, 83.3 % of it with no kernel beside them."
     )
     assert archive.open(trace.id).sql(found.sql).equals(found.rows)
 

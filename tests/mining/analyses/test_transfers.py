@@ -34,7 +34,7 @@ def test_copies_of_one_size_stand_together_with_their_cost_to_an_iteration(tmp_p
     ]
     assert found.rows["bytes_per_s"].to_list() == [1.6e9, 4e8]
     assert found.sentence == (
-        "20 copy operations take 600 ns, 83.3 % of it with no kernel beside them; most by 10 DtoH of 64 bytes: 400 ns."
+        "20 copy operations take 600 ns, 83.3 % of it with no kernel beside them; most by 10 DtoH of 64 B: 400 ns."
     )
 
 

@@ -106,3 +106,31 @@ def test_every_threshold_has_a_comment_above_it() -> None:
     values = [number for number, line in enumerate(lines) if re.match(r"\w+ = ", line)]
     assert len(values) == sum(len(section) for section in read_thresholds(RULES).values()) >= 15
     assert [lines[number] for number in values if not lines[number - 1].startswith("# ")] == []
+
+
+def test_where_no_allocation_is_recorded_the_lines_are_templates_and_it_says_what_to_record(tmp_path: Path) -> None:
+    found = find(*run(tmp_path, allocation=None), "uvm_advice")
+    # All events lie in one block of 2 MiB at BASE, 64 MiB.
+    (row,) = found.rows.to_dicts()
+    within = "/* each allocation within 0x4000000 to 0x41fffff */"
+    assert row["cuda"] == f"{within} cudaMemPrefetchAsync(<allocation>, <its bytes>, 0, stream);"
+    assert row["hip"] == f"{within} hipMemPrefetchAsync(<allocation>, <its bytes>, 0, stream);"
+    assert found.sentence.startswith(
+        "1 range to act on; first prefetch what lies in the address range of 2.0 MiB at 0x4000000 before a: saves "
+    )
+    assert found.notes[0] == (
+        "1 range to act on known by addresses only: the allocations behind them are not recorded, and may be several. "
+        "Such a line is a template, to be used for each allocation within its range. To have allocations named, record "
+        "with nsys profile --trace=cuda --cuda-memory-usage=true --cuda-um-gpu-page-faults=true "
+        "--cuda-um-cpu-page-faults=true, or with tracelode record --uvm."
+    )
+    named = find(*run(tmp_path / "named"), "uvm_advice")
+    assert named.notes[0] == "In a line p is the allocation named beside it, and stream one of the program's streams."
+    assert not any("template" in note for note in named.notes)
+
+
+def test_without_kernels_the_cost_and_the_saving_are_not_known(tmp_path: Path) -> None:
+    rows = _rows(tmp_path, kernel=None, fault=None)
+    told = {(row["action"], row["cost_ns"], row["saves_least_ns"], row["saves_most_ns"]) for row in rows}
+    assert ("prefetch", None, None, None) in told
+    assert {row["cost_ns"] for row in rows} == {None}

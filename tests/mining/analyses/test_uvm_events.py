@@ -221,3 +221,25 @@ def test_the_sums_over_ranges_and_over_kernels_are_those_of_the_events(tmp_path:
         events = mine(trace, archive, "uvm_events").uvm_event.collect().filter(pl.sql_expr(inside))
         assert rows["gpu_faults"].sum() == len(events.filter(pl.col("kind") == "gpu_fault"))
         assert rows["to_device_bytes"].sum() == events.filter(pl.col("kind") == "HtoD")["bytes"].sum()
+
+
+def test_times_of_places_count_from_the_first_event_which_is_named(tmp_path: Path) -> None:
+    # From the first fault at 110 to the last move at 510 there are 401 ns, in 60 bins; all lie in one block.
+    found = find(*run(tmp_path), "uvm_places")
+    times = found.rows.select("base_ns", "bin", "from_ns", "to_ns").rows()
+    assert (times[0], times[-1]) == ((110, 0, 0, 6), (110, 59, 394, 401))
+    assert found.sentence == "6 faults and moves of 224 KiB, on 1 block of 2 MiB."
+
+
+def test_sentences_give_bytes_in_the_unit_that_reads_best_and_one_of_a_kind_in_the_singular(tmp_path: Path) -> None:
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 8 * MIB}]
+    tables: dict[str, Any] = {"allocation": life, "fault": [fault(110, 150, BASE)], "copy": [move(120, 130, BASE, MIB)]}
+    trace, archive = run(tmp_path, **tables)
+    assert find(trace, archive, "uvm_moves").sentence == "1 move of 1 MiB to devices in 10 ns."
+    assert find(trace, archive, "uvm_ranges").sentence == (
+        "1 range of managed memory; most falls on managed of 8.0 MiB at 0x4000000: 1 fault group of devices, 1 MiB to "
+        "devices, at most 40 ns of stall."
+    )
+    assert find(trace, archive, "uvm_kernels").sentence == (
+        "Of 1 kernel with faults or moves, a has most: at most 40 ns of stall, 1 fault group, 1 MiB to the device."
+    )

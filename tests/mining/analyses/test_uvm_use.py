@@ -8,6 +8,7 @@ import pytest
 
 from tests.building import build
 from tests.mining.managed_made import BASE, KIB, MIB, move, run
+from tests.samples import FORMATS, sample
 from tracelode.collect.ingest import read
 from tracelode.mining.managed_steps import program
 from tracelode.mining.mine import find, mine
@@ -164,7 +165,17 @@ def test_a_plan_leaves_out_what_no_name_tells_in_another_run(tmp_path: Path) -> 
     trace, archive = run(tmp_path, allocation=None)
     made = plan_of(mine(trace, archive, "uvm_events"))
     assert (made.plan.steps, made.plan.memory) == ((), ())
-    assert made.left_out == 32  # the block of 2 MiB
+    assert made.lost == {"lie at addresses of no recorded allocation": 32}  # the block of 2 MiB
+    assert made.plan.why_empty == (
+        "nothing names its steps to another run: 2 MiB lie at addresses of no recorded allocation. To have a plan, "
+        "record with nsys profile --trace=cuda --cuda-memory-usage=true --cuda-um-gpu-page-faults=true "
+        "--cuda-um-cpu-page-faults=true, or with tracelode record --uvm"
+    )
+    found = find(trace, archive, "uvm_plan")
+    assert found.sentence == f"A plan of prefetches is empty, since {made.plan.why_empty}."
+    (row,) = found.rows.to_dicts()
+    assert (row["steps"], row["bytes"], row["left_out_bytes"]) == (0, 0, 2 * MIB)
+    assert (row["faults"], row["faults_without"]) == (made.without.faults, made.without.faults)
 
 
 def test_objects_alike_are_told_apart_by_their_births(tmp_path: Path) -> None:
@@ -174,6 +185,109 @@ def test_objects_alike_are_told_apart_by_their_births(tmp_path: Path) -> None:
     trace, archive = run(tmp_path, allocation=lives, fault=None)
     made = plan_of(mine(trace, archive, "uvm_events"))
     assert [key.occurrence for key in made.plan.memory] == [0]  # the one born first has BASE
+
+
+def test_objects_alike_whose_births_are_not_known_are_left_out(tmp_path: Path) -> None:
+    lives = [{"process": 1, "kind": "managed", "address": BASE + at * 2 * MIB, "bytes": MIB} for at in (0, 1)]
+    trace, archive = run(tmp_path, allocation=lives, fault=None)
+    made = plan_of(mine(trace, archive, "uvm_events"))
+    # All moves lie in the first: 16 leaves.
+    assert made.lost == {"belong to allocations alike, in an order that was not recorded": 16}
+    assert made.plan.why_empty is not None
+    assert made.plan.why_empty.startswith("nothing names its steps to another run: 1 MiB belong to allocations alike")
+
+
+def test_what_is_larger_than_the_device_is_in_no_plan_and_that_is_why_it_is_empty(tmp_path: Path) -> None:
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 8 * MIB}]
+    device = [{"process": 1, "device": 0, "memory_bytes": 2 * MIB}]
+    moves = [move(110, 120, BASE, 64 * KIB), move(310, 320, BASE + 4 * MIB, 64 * KIB)]
+    trace, archive = run(tmp_path, allocation=life, fault=None, copy=moves, device=device)
+    made = plan_of(mine(trace, archive, "uvm_events"))
+    # Its four blocks are of 2 MiB each: the first fits, so the plan has a step, and no more than that is asked for.
+    assert (made.plan.capacity_bytes, made.is_known, made.plan.bytes) == (2 * MIB, True, 2 * MIB)
+    assert made.plan.why_empty is None
+
+
+def test_a_plan_says_how_much_a_step_asks_for_at_most_and_why(tmp_path: Path) -> None:
+    device = [{"process": 1, "device": 0, "memory_bytes": 64 * MIB}]
+    trace, archive = run(tmp_path, device=device)
+    found = find(trace, archive, "uvm_plan")
+    assert found.notes[0] == (
+        "No step asks for more than 64 MiB (what the process's smallest device holds, as the trace describes it): in "
+        "the file that is capacity_bytes."
+    )
+    trace, archive = run(tmp_path / "unknown")
+    found = find(trace, archive, "uvm_plan")
+    # A and B have one address, 2 MiB in all, and there is room for 2 MiB more for each of the two.
+    assert found.rows.select("capacity_bytes", "capacity_source").rows() == [(6 * MIB, "touched")]
+    assert "room for all that is touched, since the trace does not say what the device holds" in found.notes[0]
+
+
+def test_the_time_of_a_fault_is_measured_where_it_can_be_and_else_assumed(tmp_path: Path) -> None:
+    # Of the faults with an end, of 40, 40, 130 and 30 ns, the lower median is 40; the largest moves are of 64 KiB, in
+    # 10 and 20 ns, so that the link moves 128 KiB in 30 ns.
+    found = find(*run(tmp_path), "uvm_simulation")
+    costs = found.rows.select("fault_ns", "fault_source", "bytes_per_s", "link_source").unique().rows()
+    assert costs == [(40, "measured", 4_369_066_666_666, "measured")]
+    assert found.sentence.startswith("Simulated over 3 steps at a measured 40 ns a fault: ")
+    assert "40 ns a fault (measured: the median of the fault groups of devices that have an end)" in found.notes[0]
+    found = find(*run(tmp_path / "assumed", fault=None), "uvm_simulation")
+    assert found.sentence.startswith("Simulated over 3 steps at an assumed 30 µs a fault: ")
+    assert "an assumed 30 µs a fault (thresholds in uvm.toml)" in found.notes[0]
+    found = find(*_log(tmp_path / "log", HOTNESS), "uvm_simulation")
+    assert set(found.rows["link_source"]) == {"assumed"}
+    assert "an assumed 11.2 GiB/s of the link (thresholds in uvm.toml)" in found.notes[0]
+
+
+def test_nothing_calls_the_simulated_times_a_bound(tmp_path: Path) -> None:
+    found = find(*run(tmp_path), "uvm_simulation")
+    assert found.notes[-1] == (
+        "Touches are those of faults and moves: pages that were there are not seen in use, so faults and bytes are "
+        "lower bounds. Times are no bound: each fault is charged alone, while the driver services several at once."
+    )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_how_memory_is_used_contradicts_no_advice(format: str, tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    trace, _ = read(sample(format), archive)
+    try:
+        rows = find(trace, archive, "uvm_use").rows.to_dicts()
+    except NotCollected:
+        return
+    try:
+        advice = dict(find(trace, archive, "uvm_advice").rows.select("range", "action").rows())
+    except NotCollected:
+        advice = {}
+    assert rows
+    for row in rows:
+        assert row["action"] == advice.get(row["range"])
+        assert row["action"] is None or row["role"] is None  # never two words on what to do
+        assert row["role"] is None or row["evidence"] == "accesses"
+
+
+def test_faults_alone_do_not_say_what_to_evict(tmp_path: Path) -> None:
+    # The ranges of the sample: the evicted one is to be offloaded, the two others cost too little.
+    archive = Archive(tmp_path)
+    trace, _ = read(sample("rocprofv3_json"), archive)
+    found = find(trace, archive, "uvm_use")
+    assert found.sentence == "3 objects: 3 sparse; advice: 2 leave, 1 offload."
+    assert found.rows.sort("name").select("class", "role", "action").rows() == [
+        ("sparse", None, "leave"),
+        ("sparse", None, "leave"),
+        ("sparse", None, "offload"),
+    ]
+
+
+def test_where_accesses_and_faults_are_known_the_advice_stands_in_the_place_of_the_role(tmp_path: Path) -> None:
+    life = [{"process": 1, "kind": "managed", "address": BASE, "bytes": 2 * MIB, "birth_ns": 0}]
+    access = {"process": 1, "granularity": "object", "object": BASE, "accesses": 100}
+    accesses = [access | {"window": window} for window in range(10)]
+    tables: dict[str, Any] = {"allocation": life, "access": accesses, "fault": None}
+    found = find(*run(tmp_path, **tables, copy=[move(110, 150, BASE, MIB)]), "uvm_use")
+    assert found.rows.select("role", "action", "evidence").rows() == [(None, "pin", "accesses")]
+    found = find(*run(tmp_path / "alone", **tables, copy=None), "uvm_use")
+    assert found.rows.select("role", "action", "evidence").rows() == [("pin", None, "accesses")]
 
 
 def test_of_a_long_run_the_first_kernels_are_simulated_and_it_is_said(tmp_path: Path) -> None:
@@ -189,7 +303,7 @@ def test_of_a_long_run_the_first_kernels_are_simulated_and_it_is_said(tmp_path: 
 def test_a_step_whose_kernel_has_no_name_is_in_no_plan(tmp_path: Path) -> None:
     trace, archive = _log(tmp_path, HOTNESS)
     made = plan_of(mine(trace, archive, "uvm_events"))
-    assert (made.plan.steps, made.left_out) == ((), 112)
+    assert (made.plan.steps, made.lost) == ((), {"are needed by kernels whose names were not recorded": 112})
 
 
 def test_a_plan_by_tensors_moves_no_more_than_one_by_objects(tmp_path: Path) -> None:

@@ -61,6 +61,12 @@ def test_simulated_time_is_a_line_for_each_policy() -> None:
         (1.0, "object plan", 1.0),
         (3.0, "object plan", 1.0),
     ]
-    assert specification["usermeta"]["terminal"]["values"] == [2_000_000, 1_000_000]
+    assert specification["encoding"]["x"]["title"] == "Oversubscription: footprint over what the device holds"
+    assert specification["encoding"]["x"]["axis"] == {"values": [1.0, 3.0], "labelExpr": "datum.value + '×'"}
+    assert specification["usermeta"]["terminal"] == {
+        "title": "Simulated time, no prefetch hidden; × is the oversubscription",
+        "labels": ["on demand, 1×", "on demand, 3×", "object plan, 1×", "object plan, 3×"],
+        "values": [2_000_000, 2_000_000, 1_000_000, 1_000_000],
+    }
     with pytest.raises(ValueError, match="oversubscription: no rows to draw"):
         oversubscription([])

@@ -82,8 +82,8 @@ def test_the_verdict_says_what_kernels_wait_what_moves_and_what_to_do(made: tupl
     # Object A: 80 ns of stall in a, 20 in b. At the two large moves' 128 KiB in 30 ns its 1 MiB would take 240 ns.
     assert report.verdict == (
         "Page faults hold kernels up for at most 130 ns, 43.3 % of the time in which a kernel runs; servicing them "
-        "takes 240 ns added up. 3 moves of 163\u202f840 bytes to devices in 50 ns; 1 move of 65\u202f536 bytes to the "
-        "host in 10 ns; 32\u202f768 bytes move to a device that had had them. 2 ranges to act on; first prefetch "
+        "takes 240 ns added up. 3 moves of 160 KiB to devices in 50 ns; 1 move of 64 KiB to the "
+        "host in 10 ns; 32 KiB move to a device that had had them. 2 ranges to act on; first prefetch "
         "managed of 1.0 MiB at 0x4000000 before a: saves 0 ns to 100 ns (estimated)."
     )
 
@@ -91,12 +91,14 @@ def test_the_verdict_says_what_kernels_wait_what_moves_and_what_to_do(made: tupl
 def test_measured_and_simulated_share_no_section_and_no_sentence(sample: tuple[Report, Trace]) -> None:
     report, _ = sample
     keys = [section.key for section in report.sections]
-    assert "uvm_simulation" in keys
+    guessed = {"uvm_simulation", "uvm_plan"}
+    assert guessed <= set(keys)
     for section in report.sections:
         tables = [block.sql for block in section.blocks if isinstance(block, Table)]
-        simulated = [sql for sql in tables if "uvm_simulation" in sql]
-        assert simulated == (tables if section.key == "uvm_simulation" else [])
-        assert ("imulated" in section.sentence) == (section.key == "uvm_simulation")
+        simulated = [sql for sql in tables if "uvm_simulation" in sql or "uvm_plan" in sql]
+        assert simulated == (tables if section.key in guessed else [])
+        assert section.heading.startswith("Simulated: ") == (section.key in guessed)
+        assert section.key in guessed or "imulated" not in section.sentence
     assert "imulated" not in report.verdict
 
 
@@ -114,7 +116,7 @@ def test_advice_comes_with_its_rule_its_evidence_and_the_lines_to_paste(made: tu
         "Advice on each range, estimated; the most that could be saved first",
         "What it rests on",
     ]
-    assert "Estimates from one run, not measured" in section.notes[0]
+    assert "Estimates from one run, not measured" in section.notes[1]
 
 
 def _captions(report: Report, key: str) -> list[str]:
@@ -163,3 +165,25 @@ def test_a_trace_without_managed_memory_says_so_and_shows_nothing(tmp_path: Path
     assert report.verdict.startswith("Nothing of managed memory was recorded in this trace: the program uses none, or")
     assert report.sections == ()
     load("format", "html").render(report)
+
+
+def test_a_template_is_said_to_be_one_and_its_lines_stand_by_themselves(tmp_path: Path) -> None:
+    report, _ = _report(*run(tmp_path, allocation=None))
+    (text,) = [block.text for block in _section(report, "uvm_advice").blocks if isinstance(block, Text)]
+    said, cuda, hip = text.split("\n\n")
+    assert said.endswith(
+        "The allocations behind these addresses are not recorded: the line is a template for each of them."
+    )
+    within = "/* each allocation within 0x4000000 to 0x41fffff */"
+    assert cuda == f"CUDA: {within} cudaMemPrefetchAsync(<allocation>, <its bytes>, 0, stream);"
+    assert hip == f"HIP: {within} hipMemPrefetchAsync(<allocation>, <its bytes>, 0, stream);"
+    assert _section(report, "uvm_plan").sentence.startswith(
+        "A plan of prefetches is empty, since nothing names its steps"
+    )
+
+
+def test_the_time_axis_of_places_begins_at_the_first_event(made: tuple[Report, Trace]) -> None:
+    charts = [block for block in _section(made[0], "uvm_places").blocks if isinstance(block, Chart)]
+    # The first fault is at 110, the first move at 120: in the second of 60 bins of 401 ns, which begins at 6.
+    first = {chart.title: min(value["left"] for value in chart.specification["data"]["values"]) for chart in charts}
+    assert first == {"Faults by address and time": 0, "Bytes moved by address and time": 6}

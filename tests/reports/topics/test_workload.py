@@ -1,4 +1,5 @@
 import json
+import pickle
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -122,6 +123,89 @@ def test_a_trace_without_device_work_misses_that_and_is_not_told_to_be_mined(tmp
     assert not [s.key for s in report.sections if "mine" in " ".join((s.sentence, *s.notes)).split()]
     for key in ("workload_phases", "workload_modules", "workload_operators"):
         assert _named(report)[key].sentence == "Not collected: work of a device (kernels, copies or fills)."
+
+
+@pytest.mark.parametrize(("sample", "has"), [("chakra.et", "node"), ("proton.json", "total")])
+def test_a_trace_of_neither_kernels_nor_memory_says_what_it_has_and_what_to_record(
+    sample: str, has: str, tmp_path: Path
+) -> None:
+    archive = Archive(tmp_path / "archive")
+    trace, _ = read(SAMPLES / sample, archive)
+    report, _ = _report(trace, archive)
+    assert f"What it has: {trace.rows[has]} rows in the table {has} (" in report.verdict
+    assert "record the same program with a profiler that writes kernels with their times" in report.verdict
+    assert "docs/formats/README.md" in report.verdict
+    (section,) = report.sections
+    needs = {note.partition(" Needed for: ")[0]: note.partition(" Needed for: ")[2] for note in section.notes}
+    assert needs["Not collected: work of a device (kernels, copies or fills)."] == (
+        "Phases, Modules and layers, Operators, Kernel families."
+    )
+    assert needs[
+        "Not collected: accesses to memory. To see this, record them with an access profiler such as AccelProf."
+    ] == ("Hot memory.")
+    assert not any("this format has one" in note for note in section.notes)
+
+
+@pytest.mark.parametrize(
+    ("log", "own", "hints"),
+    [
+        (
+            "net_2026-02-01_12-00-00.log",
+            "app_metric",
+            {"footprint": "hot_analysis", "hotness": "hot_analysis or time_hotness_cpu"},
+        ),
+        ("memory_gpu.txt", "event_trace", {"working_sets": "app_analysis or app_metric", "holders": "hot_analysis"}),
+        (
+            "net.time_hotness_cpu.log",
+            "time_hotness_cpu",
+            {"footprint": "hot_analysis", "extremes": "app_analysis or app_metric"},
+        ),
+    ],
+)
+def test_a_log_of_accelprof_is_pointed_to_other_tools_of_it_alone(
+    log: str, own: str, hints: dict[str, str], tmp_path: Path
+) -> None:
+    archive = Archive(tmp_path / "archive")
+    trace, _ = read(SAMPLES / "accelprof" / log, archive)
+    assert trace.facts.labels["tool"] == own
+    sections = _named(_report(trace, archive)[0])
+    for key, tools in hints.items():
+        assert sections[f"workload_{key}"].notes == (
+            f"To see this, use another tool of AccelProf: {tools} (docs/formats/accelprof.md).",
+        )
+    said = " ".join(" ".join((section.sentence, *section.notes)) for section in sections.values())
+    assert "such as AccelProf" not in said
+    assert own not in said
+    assert "option" not in " ".join(sections["workload_phases"].notes)  # there is none
+
+
+@pytest.mark.parametrize("log", ["net_app_analysis.log", "hotness_net_2026-02-01_12-00-00", "uvm_advisor_opt.log"])
+def test_what_needs_times_is_not_asked_of_accelprof(log: str, tmp_path: Path) -> None:
+    archive = Archive(tmp_path / "archive")
+    sections = _named(_report(read(SAMPLES / "accelprof" / log, archive)[0], archive)[0])
+    for key in ("reserve", "lifetimes"):
+        assert sections[f"workload_{key}"].notes == ("To see this, profile with memory, or dump a memory snapshot.",)
+    assert not any("such as AccelProf" in note for section in sections.values() for note in section.notes)
+
+
+def test_a_snapshot_without_a_history_asks_for_that_and_tells_its_sizes(tmp_path: Path) -> None:
+    block = {"address": 4096, "size": 1024, "requested_size": 700, "state": "active_allocated"}
+    segment = {"device": 0, "address": 4096, "total_size": 2048, "stream": 0, "blocks": [block]}
+    (tmp_path / "snapshot.pickle").write_bytes(pickle.dumps({"segments": [segment], "device_traces": []}))
+    archive = Archive(tmp_path / "archive")
+    report, _ = _report(read(tmp_path / "snapshot.pickle", archive)[0], archive)
+    assert report.verdict == "1 tensor of 700 B in sum was allocated; 0.0 % stand where another one stood."
+    footprint, reserve = (_named(report)[f"workload_{key}"] for key in ("footprint", "reserve"))
+    assert footprint.sentence == (
+        "Not collected: what is allocated on the device: the allocations of this trace have no births and no releases."
+    )
+    assert footprint.notes == (
+        "To see this, dump a memory snapshot with its history (torch.cuda.memory._record_memory_history).",
+    )
+    (table,) = (block for block in reserve.blocks if isinstance(block, Table))
+    assert [(row["asked_bytes"], row["block_bytes"], row["reserved_bytes"]) for row in table.rows] == [
+        (700, 1024, 2048)
+    ]
 
 
 def test_a_trace_of_nothing_says_so(tmp_path: Path) -> None:
