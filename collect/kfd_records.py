@@ -80,7 +80,7 @@ class Driver:
             self._rows,
             record,
             place=self._place(record),
-            times=_times(record),
+            times=self._times(record),
             address=handle(record.get("address")),
             access=found[1].lower() if found else None,
             said=_more(record, OF_FAULT) | {"resolved": found[2].lower() if found else None},
@@ -94,11 +94,11 @@ class Driver:
             record,
             process=self._process,
             ends=(self._end(record.get("src_agent")), self._end(record.get("dst_agent"))),
-            times=_times(record),
+            times=self._times(record),
             first=handle(record.get("start_address")),
             last=handle(record.get("end_address")),
             trigger=found[0] if found else None,
-            error=integer(record.get("error_code")) or 0,
+            error=self._rows.number(record.get("error_code", 0)) or 0,
             said=_more(record, OF_MOVE) | places,
         )
 
@@ -106,7 +106,7 @@ class Driver:
         found = self._told(STOP, operation)
         reason = found[1] if found else None
         said = _more(record, OF_FAULT)
-        add_stop(self._rows, record, place=self._place(record), times=_times(record), reason=reason, said=said)
+        add_stop(self._rows, record, place=self._place(record), times=self._times(record), reason=reason, said=said)
 
     def _told(self, form: re.Pattern[str], operation: str) -> re.Match[str] | None:
         """What the name of an operation says; counted where it says nothing that is known here."""
@@ -115,6 +115,9 @@ class Driver:
             meaning = "records of which the file does not say what was done"
             self._rows.sink.note("unnamed-operation", meaning, example=operation[:120] or None)
         return found
+
+    def _times(self, record: Record) -> dict[str, int | None]:
+        return {f"{at}_ns": self._rows.number(record.get(f"{at}_timestamp")) for at in ("start", "end")}
 
     def _place(self, record: Record) -> dict[str, int | None]:
         return {"process": self._process, "device": self._end(record.get("agent_id", record.get("agent"))).agent}
@@ -128,7 +131,3 @@ def _more(record: Record, used: frozenset[str]) -> dict[str, Any]:
 def _numbered(kind: str, number: int | None) -> str:
     names = OPERATIONS.get(kind, ())
     return names[number] if number is not None and 0 <= number < len(names) else ""
-
-
-def _times(record: Record) -> dict[str, int | None]:
-    return {"start_ns": integer(record.get("start_timestamp")), "end_ns": integer(record.get("end_timestamp"))}

@@ -90,6 +90,13 @@ class Rows:
         """Counts one of the remarks that are the same in all outputs."""
         self.sink.note(note, MEANINGS[note], example=example)
 
+    def number(self, value: Any) -> int | None:
+        """The number that a value is or wraps, which every record of its kind has: one without is counted."""
+        found = handle(value)
+        if found is None:
+            self.tell("no-number")
+        return found
+
     def other(self, kind: str, source: Any, time_ns: int | None = None) -> None:
         """Keeps a record as it stood in the file."""
         record = _json(source)

@@ -96,5 +96,5 @@ def _read(file: Path, names: list[str], *, text: bool = False) -> "dict[str, pa.
     except (OSError, pa.ArrowException) as error:
         raise ArchiveError(f"table {file.stem}: {error}", "check the archive: tracelode fsck") from error
     kind = pa.dictionary(pa.int32(), pa.string()) if text else pa.int64()
-    none = pa.chunked_array([pa.nulls(metadata.num_rows, kind)])
-    return {name: rows[name] if name in there else none for name in names}
+    lacking = {name: pa.chunked_array([pa.nulls(metadata.num_rows, kind)]) for name in names if name not in there}
+    return {name: lacking[name] if name in lacking else rows[name] for name in names}

@@ -33,7 +33,7 @@ def ahead(launch_ns: Ints, start_ns: Ints, end_ns: Ints, stream: Ints, known: Fl
     order = stable_order(lane)
     for part in np.split(order, np.flatnonzero(np.diff(lane[order])) + 1):
         stream_queue[part] = waiting(launch[part], start[part])
-    begun, over = np.sort(start_ns), np.sort(end_ns)
+    begun, over = np.sort(start_ns, kind="stable"), np.sort(end_ns, kind="stable")
     running = until(begun, launch, including=True) - until(over, launch, including=True)
     return Ahead(waiting(launch, start), stream_queue, running)
 
@@ -43,9 +43,9 @@ def waiting(launch_ns: Ints, start_ns: Ints) -> Ints:
 
     One that starts before its launch, by clocks that disagree, has waited at no moment.
     """
-    launched = launch_ns if bool((launch_ns[1:] >= launch_ns[:-1]).all()) else np.sort(launch_ns)
+    launched = launch_ns if bool((launch_ns[1:] >= launch_ns[:-1]).all()) else np.sort(launch_ns, kind="stable")
     begun = np.maximum(start_ns, launch_ns + 1)  # so at a moment only what was launched before it has begun
-    begun.sort()
+    begun.sort(kind="stable")
     return until(launched, launch_ns) - until(begun, launch_ns, including=True)
 
 

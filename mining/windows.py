@@ -66,7 +66,7 @@ def distances(found: Windows, place: Ints, least: int, most: int, tolerance: flo
     """
     bits = int(place[-1]).bit_length()
     start, count, gap = _gaps(found.order, found.begin, place, least, most, bits, position)
-    gap.sort()
+    gap.sort(kind="stable")
     return Distances(start, count, *_measured(gap, count, bits, tolerance))
 
 

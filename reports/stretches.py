@@ -28,7 +28,7 @@ def chosen(starts: Sequence[Times], wanted: Sequence[Stretch], room: int) -> lis
     left = room - _size(starts, taken)
     if left < room * WORTH:
         return taken
-    rest = np.sort(np.concatenate([_outside(one, taken) for one in starts]))
+    rest = np.sort(np.concatenate([_outside(one, taken) for one in starts]), kind="stable")
     last = int(rest[left]) if left < rest.size else int(rest[-1]) + 1 if rest.size else 0
     return _merged([(int(rest[0]), last, "the beginning"), *taken]) if rest.size and last > rest[0] else taken
 

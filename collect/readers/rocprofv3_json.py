@@ -144,7 +144,8 @@ class _Tool:
         }
 
     def _copy(self, _: str, record: Record) -> None:
-        ends = self._end(record.get("src_agent_id")), self._end(record.get("dst_agent_id"))
+        agents = self._rows.number(record.get("src_agent_id")), self._rows.number(record.get("dst_agent_id"))
+        ends = self._end(agents[0]), self._end(agents[1])
         operation = self._operation(record)
         kind = copy_kind(operation or "")
         stream = handle(record.get("stream_id"))
@@ -163,7 +164,7 @@ class _Tool:
             **self._times(record),
             stream=0 if stream is None else stream,
             kind=kind,
-            bytes=integer(record.get("bytes")),
+            bytes=self._rows.number(record.get("bytes")),
             correlation=self._correlation(record),
             args=arguments({**said, **{n: v for n, v in record.items() if n not in used}}),
         )

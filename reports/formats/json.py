@@ -15,6 +15,8 @@ __all__ = ["SCHEMA", "SUFFIX", "render"]
 
 SUFFIX = ".json"
 SCHEMA = "tracelode.report/1"
+ROWS = 6
+"""How deep the rows of a table lie: in sections, a section, blocks, a block, rows."""
 
 
 def render(report: Report) -> str:
@@ -32,7 +34,18 @@ def render(report: Report) -> str:
         "sections": [_section(s) for s in report.sections],
         "glossary": report.glossary,
     }
-    return json.dumps(_exact(content), indent=1, allow_nan=False) + "\n"
+    return _lines(_exact(content), ROWS) + "\n"
+
+
+def _lines(value: Any, depth: int) -> str:
+    """The value as JSON with a line for each member or item, but for those nested deeper than that: a row is a line."""
+    if depth == 0 or not value or not isinstance(value, dict | list):
+        return json.dumps(value, allow_nan=False)  # as a whole, which is many times faster than with an indent
+    indent = " " * (ROWS - depth)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_lines(inner, depth - 1)}" for key, inner in value.items()]
+        return f"{{\n{indent} " + f",\n{indent} ".join(parts) + f"\n{indent}}}"
+    return f"[\n{indent} " + f",\n{indent} ".join(_lines(inner, depth - 1) for inner in value) + f"\n{indent}]"
 
 
 def _section(section: Section) -> dict[str, Any]:
