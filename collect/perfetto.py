@@ -5,11 +5,11 @@ that clears it begins it anew.
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .protobuf import BYTES, VARINT, Damage, MalformedError, double, fields, pieces, signed
+from .protobuf import BYTES, VARINT, Damage, MalformedError, double, fields, pieces, signed, streamed
 
 __all__ = ["CATEGORIES", "KERNELS", "NAMES", "STAGES", "Begin", "Clocks", "Sequence", "annotations", "packets"]
 
@@ -150,9 +150,9 @@ class Clocks:
         return 0 if clock == other else self._offsets.get(clock, {}).get(other)
 
 
-def packets(content: bytes, damage: Damage) -> Iterator[bytes]:
-    """The packets of a trace in order, those within compressed packets too."""
-    for number, wire, _, packet in pieces(content, damage):
+def packets(blocks: Iterable[bytes], damage: Damage) -> Iterator[bytes]:
+    """The packets of a trace in order, those within compressed packets too; it may come in blocks."""
+    for number, wire, _, packet in streamed(blocks, damage):
         if number != 1 or wire != BYTES:
             continue
         unpacked = _unpacked(packet, damage) if b"\x92\x03" in packet else None

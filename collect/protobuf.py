@@ -5,7 +5,7 @@ is allocated on the word of the data alone.
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 __all__ = [
@@ -22,10 +22,15 @@ __all__ = [
     "fields",
     "pieces",
     "signed",
+    "streamed",
     "varints",
 ]
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = range(6)
+MOST_HEAD = 32
+"""Bytes that the number of a field and its length, or its value, take at most."""
+MOST_BYTES = 1 << 31
+"""No message of protobuf is longer."""
 DEEPEST = 64
 """Groups within groups before the data is taken for damaged."""
 
@@ -38,6 +43,7 @@ class MalformedError(ValueError):
 
     def __init__(self, position: int, what: str) -> None:
         super().__init__(f"{what} at byte {position}")
+        self.position, self.what = position, what
 
 
 @dataclass
@@ -91,41 +97,89 @@ def pieces(data: bytes, damage: Damage) -> Iterator[Field]:
 
     A content that is cut by the end of the data is given as far as it is there, since containers hold containers.
     """
-    at, size = 0, len(data)
-    while at < size:
+    return streamed((data,), damage)
+
+
+def streamed(blocks: Iterable[bytes], damage: Damage) -> Iterator[Field]:
+    """The same of a container that comes in blocks: no more than one of its fields and a block is held."""
+    held = _Held(blocks)
+    at = held.keep(0, MOST_HEAD)
+    while at < len(held.data):
         start = at
         try:
-            key, at = _varint(data, at, size)
+            key, at = _varint(held.data, at, len(held.data))
             if key & 7 != BYTES:
-                at = _after(data, start)
-                yield from fields(data, start, at)
+                start, at = _ended(held, start)
+                yield from fields(held.data, start, at)
+                at = held.keep(at, MOST_HEAD)
                 continue
-            length, at = _varint(data, at, size)
+            length, at = _varint(held.data, at, len(held.data))
             if not 0 < key >> 3 < 1 << 29:
                 raise MalformedError(start, f"field number {key >> 3}")
         except MalformedError as error:
-            damage.add(str(error))
+            damage.add(str(MalformedError(held.before + error.position, error.what)))
             return
-        if length > size - at:
-            damage.add(f"a field of {length} bytes where {size - at} are left at byte {at}")
-        yield key >> 3, BYTES, 0, data[at : at + length]
-        at += length
+        at = held.keep(at, min(length, MOST_BYTES))
+        there = len(held.data) - at
+        if length > there:
+            damage.add(f"a field of {length} bytes where {there} are left at byte {held.before + at}")
+        yield key >> 3, BYTES, 0, held.data[at : at + length]
+        at = held.keep(min(at + length, len(held.data)), MOST_HEAD)
 
 
-def delimited(data: bytes, damage: Damage) -> Iterator[bytes]:
-    """The messages of a stream in which each follows its length; one that is cut is counted as damage, not given."""
-    at, size = 0, len(data)
-    while at < size:
+class _Held:
+    """A part of content that comes in blocks: `data`, and how many bytes of it came `before`."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = iter(blocks)
+        self.data, self.before, self.is_last = b"", 0, False
+
+    def keep(self, at: int, size: int) -> int:
+        """Keeps what stands from there on, and sees to it that so much does, or all that is left; where it is then."""
+        there = len(self.data) - at
+        if self.is_last or there >= size:
+            return at
+        parts = [self.data[at:]] if there else []
+        for block in self._blocks:
+            parts.append(block)
+            there += len(block)
+            if there >= size:
+                break
+        else:
+            self.is_last = True
+        self.before += at
+        self.data = parts[0] if len(parts) == 1 else b"".join(parts)
+        return 0
+
+
+def _ended(held: _Held, at: int) -> tuple[int, int]:
+    """Where a field that is no bytes begins and ends; a group may be longer than what is held."""
+    while True:
         try:
-            length, at = _varint(data, at, size)
+            return at, _after(held.data, at)
+        except MalformedError:
+            if held.is_last or held.data[at] & 7 != GROUP:
+                raise
+            at = held.keep(at, 2 * (len(held.data) - at))
+
+
+def delimited(blocks: Iterable[bytes], damage: Damage) -> Iterator[bytes]:
+    """The messages of a stream in which each follows its length; one that is cut is counted as damage, not given."""
+    held = _Held(blocks)
+    at = held.keep(0, MOST_HEAD)
+    while at < len(held.data):
+        try:
+            length, at = _varint(held.data, at, len(held.data))
         except MalformedError as error:
-            damage.add(str(error))
+            damage.add(str(MalformedError(held.before + error.position, error.what)))
             return
-        if length > size - at:
-            damage.add(f"a message of {length} bytes where {size - at} are left at byte {at}")
+        at = held.keep(at, min(length, MOST_BYTES))
+        there = len(held.data) - at
+        if length > there:
+            damage.add(f"a message of {length} bytes where {there} are left at byte {held.before + at}")
             return
-        yield data[at : at + length]
-        at += length
+        yield held.data[at : at + length]
+        at = held.keep(at + length, MOST_HEAD)
 
 
 def varints(content: bytes) -> list[int]:

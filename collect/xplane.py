@@ -4,11 +4,11 @@ Field numbers are those of xplane.proto. Names and values are looked up in the t
 lines in the file: a plane that is cut has lines without names.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .protobuf import BYTES, FIXED64, VARINT, Damage, MalformedError, check, double, fields, pieces, signed
+from .protobuf import BYTES, FIXED64, VARINT, Damage, MalformedError, check, double, fields, pieces, signed, streamed
 
 __all__ = ["Event", "Line", "Plane", "Space", "planes"]
 
@@ -216,10 +216,10 @@ class Plane:
         return self._stat_names.get(name, f"stat {name}"), found
 
 
-def planes(content: bytes, space: Space, damage: Damage) -> Iterator[Plane]:
-    """The planes of the file in order; what else it says goes to `space`."""
+def planes(blocks: Iterable[bytes], space: Space, damage: Damage) -> Iterator[Plane]:
+    """The planes of the file in order, one held at a time; what else it says goes to `space`."""
     scalars = 0
-    for number, wire, _, inner in pieces(content, damage):
+    for number, wire, _, inner in streamed(blocks, damage):
         _count(number, wire, SPACE_WIRES, "file", damage)
         if wire != BYTES:
             scalars += 1

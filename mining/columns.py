@@ -54,8 +54,17 @@ def words(file: Path, name: str) -> Words:
 
 
 def chosen(rows: Rows, which: Any) -> dict[str, npt.NDArray[Any]]:
-    """Some of the rows: by a mask, by their places, or a slice of them."""
+    """Some of the rows: by a mask, by their places, or a slice of them; the arrays as they are where that is all."""
+    if not isinstance(which, slice) and _is_all(which, len(next(iter(rows.values())))):
+        return dict(rows)
     return {name: column[which] for name, column in rows.items()}
+
+
+def _is_all(which: npt.NDArray[Any], size: int) -> bool:
+    """Whether a mask or places stand for so many rows, all of them in order: to look costs less than to copy one."""
+    if which.dtype == np.bool_:
+        return bool(which.all())
+    return len(which) == size and bool((which == np.arange(size)).all())
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

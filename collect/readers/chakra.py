@@ -37,7 +37,7 @@ IO = {
 def recognises(file: TraceFile) -> bool:
     """Whether the content is a stream of messages: metadata or a node, then nodes only; attributes or a named node."""
     named = described = False
-    for at, message in enumerate(islice(delimited(file.head, Damage()), LOOKED_AT)):
+    for at, message in enumerate(islice(delimited((file.head,), Damage()), LOOKED_AT)):
         metadata = at == 0 and _is_metadata(message)
         if not metadata and not _is_node(message):
             return False
@@ -51,7 +51,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     damage = Damage()
     metadata: Row = {}
     found: list[tuple[Row, Row]] = []
-    for at, message in enumerate(delimited(b"".join(file.blocks()), damage)):
+    for at, message in enumerate(delimited(file.blocks(), damage)):
         try:
             if at == 0 and _is_metadata(message):
                 metadata = _metadata(message)

@@ -74,14 +74,14 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` when damage leaves no event."""
-    content = b"".join(file.blocks())
     damage = Damage()
     reading = _Reading(sink)
-    damaged = reading.tracks.describe(p for p in packets(content, Damage()) if b"\xe2\x03" in p)
+    # Read twice: a track may be described after its first event.
+    damaged = reading.tracks.describe(p for p in packets(file.blocks(), Damage()) if b"\xe2\x03" in p)
     if damaged:
         meaning = "descriptions of tracks that are damaged: names, threads or processes are missing"
         sink.note("damaged-track", meaning, count=damaged)
-    for packet in packets(content, damage):
+    for packet in packets(file.blocks(), damage):
         reading.packet(packet)
     reading.finish()
     if damage.count:

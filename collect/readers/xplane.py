@@ -39,10 +39,9 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` when damage leaves no event."""
-    content = b"".join(file.blocks())
     space, damage, rows = Space(), Damage(), Rowwise(sink)
     reading = _Reading(rows)
-    for plane in planes(content, space, damage):
+    for plane in planes(file.blocks(), space, damage):
         reading.plane(plane)
     rows.finish()
     _report(reading, damage, space, sink)

@@ -1,3 +1,8 @@
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +19,7 @@ from tracelode.collect.protobuf import (
     fields,
     pieces,
     signed,
+    streamed,
     varints,
 )
 
@@ -93,14 +99,45 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
         assert not damage.count
 
 
+def cut(content: bytes, at: list[int]) -> list[bytes]:
+    """The content in blocks that end there, empty ones among them."""
+    edges = [0, *sorted(place % (len(content) + 1) for place in at), len(content)]
+    return [content[begin:end] for begin, end in pairwise(edges)]
+
+
+PARTS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 2**64 - 1) | st.text(max_size=50)), max_size=8)
+
+
+@pytest.mark.parametrize("read", [streamed, delimited])
+@given(
+    content=st.binary(max_size=100) | PARTS.map(lambda parts: message(*parts)),
+    at=st.lists(st.integers(0, 200), max_size=6),
+)
+def test_blocks_give_what_the_whole_gives(
+    read: Callable[[Iterable[bytes], Damage], Iterator[Any]], content: bytes, at: list[int]
+) -> None:
+    whole, parted = Damage(), Damage()
+    assert list(read(cut(content, at), parted)) == list(read([content], whole))
+    assert parted == whole
+
+
+def test_of_a_long_container_no_more_than_a_field_and_a_block_is_held() -> None:
+    tracemalloc.start()
+    blocks = (message((1, "x" * 1000)) * 1000 for _ in range(100))
+    assert sum(len(inner) for _, _, _, inner in streamed(blocks, Damage())) == 100_000_000
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10_000_000
+
+
 def test_messages_that_follow_their_lengths_are_given_up_to_one_that_is_cut() -> None:
     stream = b"".join(varint(len(part)) + part for part in (b"one", b"", b"x" * 200))
-    assert list(delimited(stream, Damage())) == [b"one", b"", b"x" * 200]
+    assert list(delimited((stream,), Damage())) == [b"one", b"", b"x" * 200]
     damage = Damage()
-    assert list(delimited(stream[:-1], damage)) == [b"one", b""]
+    assert list(delimited((stream[:-1],), damage)) == [b"one", b""]
     assert damage == Damage(1, "a message of 200 bytes where 199 are left at byte 7")
     damage = Damage()
-    assert list(delimited(b"\x80", damage)) == []
+    assert list(delimited((b"\x80",), damage)) == []
     assert damage == Damage(1, "the end within a number at byte 0")
 
 

@@ -259,7 +259,7 @@ def test_a_field_of_another_wire_type_is_damage_not_one_that_is_new() -> None:
 
 def test_a_file_that_goes_on_without_planes_is_not_read_to_its_end() -> None:
     damage = Damage()
-    assert list(planes(message((4, 7)) * 30_000 + message((1, message((2, "late")))), Space(), damage)) == []
+    assert list(planes([message((4, 7)) * 30_000 + message((1, message((2, "late"))))], Space(), damage)) == []
     assert damage.count == 10_002
 
 
