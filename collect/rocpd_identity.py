@@ -16,6 +16,7 @@ __all__ = ["facts", "write_identities"]
 
 MACHINE = {"system_name": "system", "release": "os_kernel", "version": "os", "hardware_name": "hardware"}
 TOLD = ("type", "logical_index", "type_index", "model_name", "user_name", "generic_name")
+PROCESSORS = ("CPU", "GPU")
 MEGAHERTZ = 1_000_000
 
 
@@ -54,6 +55,10 @@ def write_identities(node: Node) -> None:
 def _write_devices(node: Node) -> None:
     described = {agent_number(row): row for row in node.agents.values()}
     gpus = {number for number, row in described.items() if row.get("type") == "GPU" and _fits(number)}
+    for row in described.values():
+        if row.get("type") not in PROCESSORS:
+            meaning = "processors that the file calls neither CPU nor GPU: taken for none"
+            node.sink.note("unknown-processor", meaning, example=repr(row.get("type"))[:80])
     workers = {process for process, _ in node.busy}
     for process, device in sorted(node.busy | {(process, gpu) for process in workers for gpu in gpus}):
         node.sink.write("device", _device(process, device, described.get(device, {})))

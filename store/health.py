@@ -104,6 +104,7 @@ UNRELIABLE: Mapping[str, tuple[str, ...]] = {
     "unknown-clock": WRONG_TIMES,
     "unknown-event": LOST,
     "unknown-name": (NAMES,),
+    "unknown-processor": (IDENTITY,),
     "unnamed-call": (NAMES,),
     "unnamed-kernel": (NAMES,),
     "unnamed-operation": (NAMES,),

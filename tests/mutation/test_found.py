@@ -36,6 +36,7 @@ NOTED = [
     ("kfd_smi", b"\n8 864", b"\n8  64", "not-understood"),
     ("kfd_smi", b"(10) 0->7fef 1 0", b"(11) 0->7fef 1 0", "without-begin"),
     ("kfd_smi", b'"gpus"', b"'gpus'", "bad-header"),
+    ("rocpd", b"CPUAMD EPYC", b"XPUAMD EPYC", "unknown-processor"),
     ("rocprofv3_json", b'"bytes": 65536,', b'"bytes": 1e308,', "no-number"),
     ("rocprofv3_json", b'"dst_agent_id"', b'"dst-agent_id"', "no-number"),
     ("rocprofv3_json", b'"error_code": 0', b'"error_code": 1.5', "no-number"),

@@ -31,9 +31,10 @@ def read(path: Path) -> Rows:
         events = {
             id: (text.get(category), stack) for id, category, stack in of("event", "id", "category_id", "stack_id")
         }
-        for pid, agent, queue, start, end, kernel, event in of(
-            "kernel_dispatch", "pid", "agent_id", "queue_id", "start", "end", "kernel_id", "event_id"
+        for pid, agent, queue, stream, start, end, kernel, event in of(
+            *("kernel_dispatch", "pid", "agent_id", "queue_id", "stream_id", "start", "end", "kernel_id", "event_id"),
         ):
+            queue = stream if queue is None else queue
             _sound(pid, agent, queue, start, end)
             if kernel not in symbols:
                 raise Damaged("a kernel without a name")
