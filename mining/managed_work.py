@@ -51,6 +51,11 @@ NO_HELD = """
     where false
 """
 OVERLAP = "Stalls of kernels that run at once count to each: the stall by device has each moment once."
+OUTSIDE = "select count(*) from uvm_event where {key} is null and device is not null"
+BEGUN = (
+    "Faults and moves count where they begin: {events} begin in none of these, and are in no count, but what they take "
+    "of a kernel that runs by then is in its stall."
+)
 
 
 def find_work(trace: Trace, name: str, key: str) -> Finding:
@@ -71,4 +76,7 @@ def find_work(trace: Trace, name: str, key: str) -> Finding:
     parts += [f"{size(first['to_device_bytes'])} to the device"] if first["to_device_bytes"] else []
     sentence = f"Of {plural(len(rows), key)} with faults or moves, {first[key]} has most: "
     sentence += f"{', '.join(parts) or 'pages that leave the device'}."
-    return Finding(name, sentence, rows, sql, (OVERLAP,) if trace.has("uvm_stall") else ())
+    notes = [OVERLAP] if trace.has("uvm_stall") else []
+    if outside := trace.sql(OUTSIDE.format(key=key)).item():
+        notes.append(BEGUN.format(events=plural(outside, "event")))
+    return Finding(name, sentence, rows, sql, tuple(notes))

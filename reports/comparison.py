@@ -49,7 +49,7 @@ def build(
     rules = replace(RULES, effect=effect)
     apart = comparability.differing(both, allowed)
     found = compared_metrics.judged(both, apart, metrics, rules)
-    names = [_name(side) for side in both.sides]
+    names = _names(both)
     checks = tuple(compared_metrics.check(one, f"{names[0]} → {names[1]}") for one in found)
     sections = (
         comparability.section(both, allowed),
@@ -82,6 +82,16 @@ def refused(error: Error, metrics: Collection[str] = METRICS) -> Report:
         if one.name in metrics
     )
     return Report("compare", "Nothing was compared", why, "", (), (why, f"What to do: {error.hint}."), (), {}, checks)
+
+
+def _names(both: Compared) -> tuple[str, str]:
+    """What to call the sides: a run by its name, with the folder of its first trace where both have the same."""
+    base, now = (_name(side) for side in both.sides)
+    if base != now or any(len(side.runs) != 1 for side in both.sides):
+        return base, now
+    folders = [side.runs[0].group.members[0].trace.source.split("/")[-2:-1] for side in both.sides]
+    first, second = ("/".join([*folder, name]) for folder, name in zip(folders, (base, now), strict=True))
+    return first, second
 
 
 def _name(side: Side) -> str:

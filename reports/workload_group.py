@@ -53,6 +53,12 @@ order by all
 """
 
 
+RUNNABLE = (
+    "The SQL of several traces runs in an archive that has read and mined them: tracelode ingest and tracelode mine "
+    "--analysis attribution --analysis memory_use, then tracelode sql --archive."
+)
+
+
 def build(group: Group, ask: AskOf) -> Report:
     """The report; each trace is mined by itself, those of the same content are one.
 
@@ -126,7 +132,7 @@ def _runs(found: Finding) -> Section:
     objects = found.rows["object_peak_bytes"].null_count() < len(found.rows)
     shown = tuple(column for column in columns if objects or not column.key.startswith("object_"))
     block = Table("Kernels and memory of each trace", shown, found.rows.to_dicts(), found.sql, 100)
-    return Section("workload_runs", "The traces side by side", found.sentence, (block,), found.notes)
+    return Section("workload_runs", "The traces side by side", found.sentence, (block,), (*found.notes, RUNNABLE))
 
 
 def _curves(group: Group, traces: Sequence[tuple[str, Trace]]) -> Section:
@@ -161,10 +167,10 @@ def _curves(group: Group, traces: Sequence[tuple[str, Trace]]) -> Section:
         Column("base_peak_bytes", "Peak of the first", "bytes"),
         Column("peak_bytes", "Peak of the second", "bytes"),
         Column("peak_difference_bytes", "Difference of the peaks", "bytes"),
-        Column("largest_difference_bytes", "Largest difference", "bytes"),
+        Column("largest_difference_bytes", "Largest difference, up or down", "bytes"),
         Column("largest_at_change", "At change", "id"),
         Column("largest_at_share", "At share of the changes", "share"),
-        Column("mean_difference_bytes", "Mean difference", "bytes"),
+        Column("mean_difference_bytes", "Mean difference, up or down", "bytes"),
     )
     blocks.append(Table(f"{other_name} against {name}", columns, found.rows.to_dicts(), found.sql))
     sentence = f"{other_name} against {name}: {found.sentence}"

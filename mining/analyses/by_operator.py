@@ -16,16 +16,16 @@ def find(trace: Trace) -> Finding:
     """
     sql = parts(trace, "operator", "if(operator is null, null, 'correlation')")
     rows = trace.sql(sql)
-    named = rows.filter(rows["part"] != UNATTRIBUTED)
-    if not len(named):
+    every = rows.filter(rows["part"] != UNATTRIBUTED)
+    named = every.filter(every["work_ns"] > 0)
+    if not len(every):
         raise NotCollected("operators around the launches of device work", "record the framework's operators")
     whole, held = total(rows, "work_ns"), total(named, "work_ns")
-    first = named.row(0, named=True)
-    sentence = (
-        f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), 'operator')}; "
-        f"{first['part']} has most: {percent(first['work_ns'], whole)}."
-    )
-    return Finding("by_operator", sentence, rows, sql, (*unlinked(trace), *evidence(rows)))
+    sentence = f"{percent(held, whole)} of {duration(whole)} of device work is in {plural(len(named), 'operator')}"
+    if len(named):
+        first = named.row(0, named=True)
+        sentence += f"; {first['part']} has most: {percent(first['work_ns'], whole)}"
+    return Finding("by_operator", f"{sentence}.", rows, sql, (*unlinked(trace), *evidence(rows)))
 
 
 def unlinked(trace: Trace) -> tuple[str, ...]:

@@ -1,5 +1,8 @@
 """What holds the memory at the peak?"""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from ...store.trace import Trace
 from ..call_site import WHO
 from ..evidence_levels import memory_missing, told
@@ -13,6 +16,8 @@ UNKNOWN = {
     "older than the recording": "what was allocated before the recording",
     "in no allocation of the recording": "what was allocated before the recording",
 }
+
+OLDER = ("older than the recording", "in no allocation of the recording")
 
 SQL = f"""
 with peak as (
@@ -75,8 +80,24 @@ def find(trace: Trace) -> Finding:
         )
     first = rows.filter(rows["granularity"] == rows["granularity"][0])
     top, whole = first.row(0, named=True), total(first, "bytes")
-    who = top["owner"] or top["module"] or top["operator"] or top["site"] or UNKNOWN[top["told"]]
-    sentence = f"Of {size(whole)} of {top['granularity']}s at the peak, {who} holds {percent(top['bytes'], whole)}"
-    if top["allocations"]:
-        sentence += f" in {plural(top['allocations'], 'allocation')}"
-    return Finding("memory_holders", f"{sentence}.", rows, SQL.strip(), (told("C"),))
+    known = next((row for row in first.iter_rows(named=True) if _who(row)), None)
+    said: list[str] = []
+    if not _who(top):
+        what = UNKNOWN[top["told"]]
+        alike = [row for row in first.iter_rows(named=True) if UNKNOWN[row["told"]] == what and row["told"] in OLDER]
+        said.append(_holds(what, alike or [top], whole))
+    if known is not None:
+        said.append(_holds(_who(known), [known], whole))
+    sentence = f"Of {size(whole)} of {top['granularity']}s at the peak, {'; '.join(said)}."
+    return Finding("memory_holders", sentence, rows, SQL.strip(), (told("C"),))
+
+
+def _who(row: Mapping[str, Any]) -> str | None:
+    """Who asked for it, as far as that is known."""
+    return row["owner"] or row["module"] or row["operator"] or row["site"]
+
+
+def _holds(who: str | None, rows: Sequence[Mapping[str, Any]], whole: int) -> str:
+    allocations = sum(row["allocations"] or 0 for row in rows)
+    held = f"{who} holds {percent(sum(row['bytes'] for row in rows), whole)}"
+    return f"{held} in {plural(allocations, 'allocation')}" if allocations else held

@@ -70,8 +70,9 @@ def find(trace: Trace) -> Finding:
     notes = (
         "Estimates from one run, not measured: from bytes over the link's throughput, with the transfer hidden not at "
         "all and whole. Savings of several ranges overlap and do not add up.",
-        f"Left alone: what takes less than {percent(rules['least_share'], 1)} of kernel time. Thrashing: at least "
-        f"{percent(rules['again_share'], 1)} of the bytes moved to a device had been there. mining/uvm.toml has all.",
+        f"Left alone: what takes less than {percent(rules['least_share'], 1)} of kernel time and is not evicted. "
+        f"Thrashing: at least {percent(rules['again_share'], 1)} of the bytes moved to a device had been there. "
+        "mining/uvm.toml has all.",
     )
     nameless = int((acted["level"] == "addresses").sum())
     if nameless < len(acted):

@@ -3,7 +3,7 @@
 from ...store.errors import NotCollected
 from ...store.trace import Trace
 from ..finding import Finding
-from ..managed_vendors import touches_hint
+from ..managed_vendors import is_amd, touches_hint
 from ..words import count, plural, size
 
 NEEDS = ("uvm_plans",)
@@ -42,6 +42,8 @@ def find(trace: Trace) -> Finding:
     row = rows.row(0, named=True)
     room = f"{size(row['capacity_bytes'])} ({CAPACITY[row['capacity_source']]})"
     notes = [f"No step asks for more than {room}: in the file that is capacity_bytes."]
+    if is_amd(trace):
+        notes.append("tracelode replay needs NVIDIA's driver: on AMD's GPUs a plan is a list to follow by hand.")
     if row["left_out_bytes"]:
         notes.append(f"Left out: {size(row['left_out_bytes'])} that no name tells to another run.")
     if row["why_empty"] is not None:

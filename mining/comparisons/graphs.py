@@ -76,6 +76,33 @@ order by node
 """
 
 
+OPERATIONS = """
+select
+    name,
+    sum(base_time_ns / nullif(base_units, 0)) as base_time_per_unit_ns,
+    sum(time_ns / nullif(units, 0)) as time_per_unit_ns
+from performance_diff
+where base = '{base}' and kind = 'operation'
+group by name
+having sum(base_time_ns) != sum(time_ns)
+order by
+    greatest(max(units), max(base_units))
+        * abs(coalesce(time_per_unit_ns, 0) - coalesce(base_time_per_unit_ns, 0)) desc,
+    name
+limit 1
+"""
+"""SQL: the operation whose time per iteration (or stretch) differs most, added up over its places."""
+LEFT = (
+    "Times are per iteration, of what lies outside iterations per stretch, of a device in all. What differs by less "
+    f"than {percent(LEAST_SHARE, 1)} of the busy time and takes hardly any is left out, so what is shown in a node may "
+    "add up to less than its own difference."
+)
+PLACES = (
+    "Operations are matched by name and order: where one has several places, a place that another one took over looks "
+    "slower or faster, and what was renamed looks as if it had vanished and something else appeared."
+)
+
+
 def compare(base: Trace, trace: Trace) -> Mapping[str, "pa.Table"]:
     """The table `performance_diff`: the nodes of both performance graphs, matched. `Error` where one has none."""
     import pyarrow as pa
@@ -107,16 +134,15 @@ def find(base: Trace, trace: Trace) -> Finding:
     if len(phases):
         row = phases.row(0, named=True)
         said += f"; in an iteration (of {row['count']}, before of {row['base_count']}) for {_per_unit(row)}"
-    most = max((row for row in rows.iter_rows(named=True) if row["kind"] == "operation"), key=_weight, default=None)
-    if most is not None and _weight(most):
-        said += f"; the largest difference of an operation is {most['name']}, {most['change']}: {_per_unit(most)}"
-    return Finding("graphs", f"{said}.", rows, sql)
-
-
-def _weight(row: Mapping[str, Any]) -> float:
-    """How much a node differs per iteration (or stretch), times their number."""
-    units = max(row["units"] or 0, row["base_units"] or 0)
-    return abs((row["time_per_unit_ns"] or 0) - (row["base_time_per_unit_ns"] or 0)) * units
+    operations = trace.sql(OPERATIONS.format(base=base.id))
+    if len(operations):
+        most = operations.row(0, named=True)
+        said += f"; the operation that differs most, in all its places, is {most['name']}: {_per_unit(most)}"
+        if not most["time_per_unit_ns"]:
+            said += ", which vanished or has another name now"
+        elif not most["base_time_per_unit_ns"]:
+            said += ", which appeared or had another name"
+    return Finding("graphs", f"{said}.", rows, sql, (LEFT, PLACES))
 
 
 def _per_unit(row: Mapping[str, Any]) -> str:

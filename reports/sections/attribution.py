@@ -7,8 +7,11 @@ from ...mining.categories import LEAVES, kernel_categories
 from ...mining.delta import PHRASES
 from ...mining.run_differences import causes, gaps, kernels, of_ranks, parts, statement
 from ...mining.words import duration, percent, plural
+from ...store.health import LAUNCHES
+from ...store.trace import Trace
 from ..charts.comparison import kernel_scatter, waterfall
 from ..compared import Compared, Side
+from ..health import health_of
 from ..report import Block, Chart, Column, Section, Table
 from ..shown import Rows
 from ..text import shorten
@@ -35,6 +38,7 @@ NOTES = (
     "Parts add up to the difference of the mean iteration exactly. Each run counts alike, and so does each rank of it.",
     "The time of an operation is that of its calls, whether or not others run at the same time; what is counted more "
     "than once for that is taken off as operations at the same time. Collectives hold waiting for other ranks.",
+    "Operations are told apart by name: one whose name is another now has vanished, and another one has appeared.",
 )
 
 
@@ -62,8 +66,19 @@ def section(both: Compared) -> Section:
         shows = "Time per iteration of each operation that both sides have; on the line nothing changed."
         blocks.append(Chart("Operations of both sides", kernel_scatter(pairs), shows, sql))
     sure = _beyond_chance(tested, gaps(base, now)) if tested else None
-    said = _sentence(both, found, of_ranks(base, now), sure)
+    said = _sentence(both, found, of_ranks(base, now), sure) + _doubt(both, found)
     return Section(key, heading, said, tuple(blocks), (*NOTES, _tests(tested)))
+
+
+def _doubt(both: Compared, found: Rows) -> str:
+    """What to say where idle time differs and a side's traces do not tell its causes reliably."""
+    idle = any(row["kind"] == "gaps" and row["delta_ns"] for row in found)
+    sides = [side.name for side in both.sides if any(map(_doubtful, (t for run in side.counted for t in run.traces)))]
+    return f" Causes of idle time are unreliable in the {' and the '.join(sides)}." if idle and sides else ""
+
+
+def _doubtful(trace: Trace) -> bool:
+    return any(one.quantity == LAUNCHES for one in health_of(trace).unreliable)
 
 
 def _beyond_chance(operations: Rows, idle: Rows) -> set[tuple[str, str]]:

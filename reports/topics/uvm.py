@@ -5,7 +5,7 @@ from functools import cache
 from ...mining.managed_sums import KINDS
 from ...mining.managed_vendors import faults_hint, recorders
 from ...mining.sequence import OPERATIONS
-from ...mining.words import count
+from ...mining.words import count, plural
 from ...store.trace import Trace
 from ..identity import report_on
 from ..report import Report, Section
@@ -62,6 +62,15 @@ GLOSSARY = {
 NOTHING = "Nothing of managed memory was recorded in this trace: the program uses none, or the recording left it out."
 
 
+SUMMARY = """
+select count(*) from other where kind = 'Unified Memory profiling result'
+"""
+"""SQL: rows of nvprof's printed summary, which are kept as they stand."""
+SUMMED = (
+    "Of managed memory nvprof's summary alone was recorded: {rows} of totals, in the table other as they stand. It has "
+    "no events, so it does not say when, where and why pages move. To see it, record with nvprof --print-gpu-trace."
+)
+
 SUMS = "unified_memory"
 """The format that holds sums of managed memory, and no event."""
 
@@ -74,6 +83,8 @@ def build(trace: Trace, ask: Ask) -> Report:
         return _report(trace, sums.sentence, (sums,))
     parts = tuple(part(trace, ask) for part in (uvm_advice.advice, *MEASURED, *GUESSED))
     if not any(section.blocks for section in parts):
+        if trace.has("other") and (rows := trace.sql(SUMMARY).item()):
+            return _report(trace, SUMMED.format(rows=plural(rows, "row")), ())
         return _report(trace, f"{NOTHING} To see it, {faults_hint(trace)}.", ())
     work = (timeline.section(trace, ask),) if any(trace.has(name) for name in OPERATIONS) else ()
     shown = (part for part in parts if not _is_lost(part))

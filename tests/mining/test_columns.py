@@ -64,6 +64,10 @@ def test_rows_are_chosen_and_those_of_several_tables_joined() -> None:
     found = {name: column.tolist() for name, column in joined([first, last]).items()}
     assert found == {"a": [1, 3, 2], "b": [4, 6, 5]}
     assert joined([rows]) is rows
+    for whole in (np.array([True, True, True]), np.arange(3)):
+        assert all(column is rows[name] for name, column in chosen(rows, whole).items())
+    assert chosen(rows, np.array([0, 2, 1]))["a"].tolist() == [1, 3, 2]
+    assert chosen(rows, np.array([0, 1]))["a"].tolist() == [1, 2]
 
 
 def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,17 @@ def test_a_refusal_leaves_every_check_inconclusive() -> None:
     assert {one.verdict for one in report.checks} == {"inconclusive"}
     assert [one.metric for one in report.checks] == list(METRICS)
     assert report.verdict == "Inconclusive: nothing was compared: gone.json: no such file."
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    sides = [
+        Group(
+            "rank0.json",
+            members(replace(add(archive, name, operations(10)), source=f"/data/{name}/rank0.json")),
+            archive,
+        )
+        for name in ("monday", "tuesday")
+    ]
+    report = build(sides[:1], sides[1:])
+    assert report.title == "tuesday/rank0.json against monday/rank0.json"

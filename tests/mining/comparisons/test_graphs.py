@@ -85,7 +85,7 @@ def test_the_answer_says_what_differs_most(tmp_path: Path) -> None:
     found = compared(base, (trace[0], trace[1]), "graphs")
     assert found.sentence == (
         "Devices are busy for 186 µs instead of 180 µs; in an iteration (of 12, before of 12) for 15.5 µs instead of "
-        "15 µs, 3.3 % more; the largest difference of an operation is loss, slower: 1.1 µs instead of 600 ns, "
+        "15 µs, 3.3 % more; the operation that differs most, in all its places, is loss: 1.1 µs instead of 600 ns, "
         "83.3 % more."
     )
     assert trace[1].open(trace[0].id).sql(found.sql).equals(found.rows)

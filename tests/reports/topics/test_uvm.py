@@ -167,6 +167,20 @@ def test_a_trace_without_managed_memory_says_so_and_shows_nothing(tmp_path: Path
     load("format", "html").render(report)
 
 
+def test_a_summary_of_nvprof_is_told_from_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "summary.csv"
+    path.write_text(
+        "==7== NVPROF is profiling process 7, command: ./cfd\n==7== Unified Memory profiling result:\n"
+        '"Device","Count","Avg Size","Min Size","Max Size","Total Size","Total Time","Name"\n'
+        '"TITAN Xp (0)",149,43.328125KB,4.000000KB,576.000000KB,6.304688MB,718.000000us,"Host To Device"\n'
+    )
+    archive = Archive(tmp_path / "archive")
+    report, _ = _report(read(path, archive)[0], archive)
+    assert report.verdict.startswith(
+        "Of managed memory nvprof's summary alone was recorded: 1 row of totals, in the table other as they stand."
+    )
+
+
 def test_a_template_is_said_to_be_one_and_its_lines_stand_by_themselves(tmp_path: Path) -> None:
     report, _ = _report(*run(tmp_path, allocation=None))
     (text,) = [block.text for block in _section(report, "uvm_advice").blocks if isinstance(block, Text)]
