@@ -11,7 +11,7 @@ __all__ = ["matrix"]
 
 COLOURS = ("#0b2f57", "#1b5e9b", "#3f87c0", "#7fb4dc", "#bcd9ee", "#e3edf6")
 """From much to little, each lighter than the one before, also in grey."""
-SHADES = ("over 1/10 of the most", "over 1/100", "over 1/1,000", "over 1/10,000", "over 1/100,000", "less")
+SHADES = ("over 1/10 of max", "over 1/100", "over 1/1,000", "over 1/10,000", "over 1/100,000", "less")
 """What the colours stand for, each to the one before: a logarithmic scale."""
 HEIGHT, SMALLEST, NAME = 11, 120, 34
 """Pixels of a band, and of all of them at least; letters of a band's name."""
