@@ -117,12 +117,11 @@ def streamed(blocks: Iterable[bytes], damage: Damage) -> Iterator[Field]:
             if not 0 < key >> 3 < 1 << 29:
                 raise MalformedError(start, f"field number {key >> 3}")
         except MalformedError as error:
-            damage.add(str(MalformedError(held.before + error.position, error.what)))
+            damage.add(held.told(error))
             return
-        at = held.keep(at, min(length, MOST_BYTES))
-        there = len(held.data) - at
-        if length > there:
-            damage.add(f"a field of {length} bytes where {there} are left at byte {held.before + at}")
+        at, cut = held.content(at, length, "field")
+        if cut is not None:
+            damage.add(cut)
         yield key >> 3, BYTES, 0, held.data[at : at + length]
         at = held.keep(min(at + length, len(held.data)), MOST_HEAD)
 
@@ -151,6 +150,18 @@ class _Held:
         self.data = parts[0] if len(parts) == 1 else b"".join(parts)
         return 0
 
+    def content(self, at: int, length: int, what: str) -> tuple[int, str | None]:
+        """Sees to it that so much content is there; where it is then, and what to say where there is less."""
+        at = self.keep(at, min(length, MOST_BYTES))
+        there = len(self.data) - at
+        if length <= there:
+            return at, None
+        return at, f"a {what} of {length} bytes where {there} are left at byte {self.before + at}"
+
+    def told(self, error: MalformedError) -> str:
+        """The error by its place in the whole content."""
+        return str(MalformedError(self.before + error.position, error.what))
+
 
 def _ended(held: _Held, at: int) -> tuple[int, int]:
     """Where a field that is no bytes begins and ends; a group may be longer than what is held."""
@@ -171,12 +182,11 @@ def delimited(blocks: Iterable[bytes], damage: Damage) -> Iterator[bytes]:
         try:
             length, at = _varint(held.data, at, len(held.data))
         except MalformedError as error:
-            damage.add(str(MalformedError(held.before + error.position, error.what)))
+            damage.add(held.told(error))
             return
-        at = held.keep(at, min(length, MOST_BYTES))
-        there = len(held.data) - at
-        if length > there:
-            damage.add(f"a message of {length} bytes where {there} are left at byte {held.before + at}")
+        at, cut = held.content(at, length, "message")
+        if cut is not None:
+            damage.add(cut)
             return
         yield held.data[at : at + length]
         at = held.keep(at + length, MOST_HEAD)

@@ -19,7 +19,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 PYTORCH, CHAKRA = "nodes", "workload_graph"
 LISTS = frozenset({PYTORCH, CHAKRA})

@@ -15,7 +15,7 @@ from ..rocpd_work import read_allocations, read_copies, read_kernels
 from ..sink import Sink
 from ..sqlite import MAGIC, open_database, schema
 
-VERSION = 3
+VERSION = 4
 
 DAMAGED_HEAD = re.compile(rb'CREATE TABLE ["`]?rocpd_(info_|kernel_dispatch|memory_|region|timestamp)')
 DESCRIPTIONS = ("rocpd_info_", "rocpd_metadata")

@@ -20,7 +20,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 3
+VERSION = 4
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
@@ -136,12 +136,22 @@ class _Tool:
         said |= {n: v for n, v in record.items() if n not in SHARED | {"dispatch_info", "stream_id"}}
         return {
             "name": name,
-            **_shape(dispatch),
+            **self._shape(dispatch),
             "registers": integer(symbol.get("arch_vgpr_count")),
-            "shared_bytes": integer(dispatch.get("group_segment_size")),
+            "shared_bytes": self._rows.number(dispatch.get("group_segment_size")),
             "correlation": self._correlation(record),
             "args": arguments(said),
         }
+
+    def _shape(self, dispatch: Record) -> dict[str, int | None]:
+        """Blocks of the grid and threads of a block; rocprofv3 gives the grid in threads."""
+        shape: dict[str, int | None] = {}
+        for axis in "xyz":
+            sizes = (members(dispatch, name).get(axis) for name in ("grid_size", "workgroup_size"))
+            threads, block = map(self._rows.number, sizes)
+            shape[f"block_{axis}"] = block
+            shape[f"grid_{axis}"] = None if threads is None or not block else -(-threads // block)
+        return shape
 
     def _copy(self, _: str, record: Record) -> None:
         agents = self._rows.number(record.get("src_agent_id")), self._rows.number(record.get("dst_agent_id"))
@@ -317,16 +327,6 @@ class _Tool:
 
 def _correlation(record: Record) -> int | None:
     return integer(members(record, "correlation_id").get("internal"))
-
-
-def _shape(dispatch: Record) -> dict[str, int | None]:
-    """Blocks of the grid and threads of a block; rocprofv3 gives the grid in threads."""
-    shape: dict[str, int | None] = {}
-    for axis in "xyz":
-        threads, block = (integer(members(dispatch, name).get(axis)) for name in ("grid_size", "workgroup_size"))
-        shape[f"block_{axis}"] = block
-        shape[f"grid_{axis}"] = None if threads is None or not block else -(-threads // block)
-    return shape
 
 
 def _card(agent: Record) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from ..words import duration, percent, plural
 
 NEEDS = ("attribution", "memory_use")
 
+NUMBER = r"_\d+$"
+"""The number that PyTorch's profiler gives each module of a kind, in its name."""
+
 SQL = """
 with own as (
 {own}
@@ -62,7 +65,7 @@ def find(trace: Trace) -> Finding:
             "profile with_stack or with_modules, or annotate the layers",
         )
     whole, held = total(rows, "work_ns"), total(named, "work_ns")
-    kinds = named.group_by(pl.col("module").str.replace(r"_\d+$", "").alias("kind")).agg(pl.col("work_ns").sum())
+    kinds = named.group_by(pl.col("module").str.replace(NUMBER, "").alias("kind")).agg(pl.col("work_ns").sum())
     first = kinds.sort("work_ns", "kind", descending=[True, False]).row(0, named=True)
     sources = {one for text in named["told_by"].drop_nulls() for one in str(text).split(", ")}
     noun = "module" if "module" in sources else "annotation"

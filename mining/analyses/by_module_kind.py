@@ -8,8 +8,8 @@ from . import by_module
 
 NEEDS = by_module.NEEDS
 
-KIND = r"regexp_replace(module, '_\d+$', '')"
-"""SQL: a module's name without the number that PyTorch's profiler gives each of a kind."""
+KIND = f"regexp_replace(module, '{by_module.NUMBER}', '')"
+"""SQL: a module's name without its number."""
 
 
 def find(trace: Trace) -> Finding:

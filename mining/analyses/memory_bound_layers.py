@@ -4,6 +4,7 @@ from ...store.trace import Trace
 from ..finding import Finding, total
 from ..roofs import OPERANDS, needed, roofs
 from ..words import duration, percent, plural
+from .by_module import NUMBER
 
 NEEDS = ("operator_work",)
 
@@ -37,7 +38,7 @@ linked as (
 one as (
     select
         string_agg(regexp_replace(coalesce(name, '?'), '^aten::', ''), ' → ' order by place) as operators,
-        min_by(regexp_replace(layer, '_\\d+$', ''), place) as module,
+        min_by(regexp_replace(layer, '{NUMBER}', ''), place) as module,
         count(*) as length,
         sum(time_ns)::bigint as time_ns,
         sum(bytes)::bigint as bytes,

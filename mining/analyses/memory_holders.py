@@ -80,12 +80,12 @@ def find(trace: Trace) -> Finding:
         )
     first = rows.filter(rows["granularity"] == rows["granularity"][0])
     top, whole = first.row(0, named=True), total(first, "bytes")
-    known = next((row for row in first.iter_rows(named=True) if _who(row)), None)
-    said: list[str] = []
+    rest, said = first.to_dicts(), list[str]()
     if not _who(top):
-        what = UNKNOWN[top["told"]]
-        alike = [row for row in first.iter_rows(named=True) if UNKNOWN[row["told"]] == what and row["told"] in OLDER]
-        said.append(_holds(what, alike or [top], whole))
+        alike = [row for row in rest if row["told"] in OLDER] if top["told"] in OLDER else [top]
+        rest = [row for row in rest if row not in alike]
+        said.append(_holds(UNKNOWN[top["told"]], alike, whole))
+    known = next(filter(_who, rest), None)
     if known is not None:
         said.append(_holds(_who(known), [known], whole))
     sentence = f"Of {size(whole)} of {top['granularity']}s at the peak, {'; '.join(said)}."

@@ -77,21 +77,30 @@ order by node
 
 
 OPERATIONS = """
+with recursive inside as (
+    select node, node as phase from performance_diff where base = '{base}' and depth = 1
+    union all
+    select under.node, inside.phase
+    from performance_diff as under
+    join inside on under.parent = inside.node
+    where under.base = '{base}'
+)
 select
     name,
-    sum(base_time_ns / nullif(base_units, 0)) as base_time_per_unit_ns,
-    sum(time_ns / nullif(units, 0)) as time_per_unit_ns
+    sum(base_time_ns) / max(base_units) as base_time_per_unit_ns,
+    sum(time_ns) / max(units) as time_per_unit_ns
 from performance_diff
+join inside using (node)
 where base = '{base}' and kind = 'operation'
-group by name
-having sum(base_time_ns) != sum(time_ns)
+group by phase, name
+having coalesce(base_time_per_unit_ns, 0) != coalesce(time_per_unit_ns, 0)
 order by
     greatest(max(units), max(base_units))
         * abs(coalesce(time_per_unit_ns, 0) - coalesce(base_time_per_unit_ns, 0)) desc,
     name
 limit 1
 """
-"""SQL: the operation whose time per iteration (or stretch) differs most, added up over its places."""
+"""SQL: the operation whose time per iteration (or stretch) differs most, added up over its places in one phase."""
 LEFT = (
     "Times are per iteration, of what lies outside iterations per stretch, of a device in all. What differs by less "
     f"than {percent(LEAST_SHARE, 1)} of the busy time and takes hardly any is left out, so what is shown in a node may "

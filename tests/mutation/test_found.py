@@ -38,6 +38,7 @@ NOTED = [
     ("kfd_smi", b'"gpus"', b"'gpus'", "bad-header"),
     ("rocpd", b"CPUAMD EPYC", b"XPUAMD EPYC", "unknown-processor"),
     ("rocprofv3_json", b'"bytes": 65536,', b'"bytes": 1e308,', "no-number"),
+    ("rocprofv3_json", b'"x": 256', b'"x": 2.5', "no-number"),
     ("rocprofv3_json", b'"dst_agent_id"', b'"dst-agent_id"', "no-number"),
     ("rocprofv3_json", b'"error_code": 0', b'"error_code": 1.5', "no-number"),
     ("rocprofv3_json", b'"end_timestamp": 86400001406432,', b"", "no-number"),

@@ -24,9 +24,12 @@ def test_a_plan_is_written_beside_the_report(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     result = _call("uvm", LOG, "--format", "md", "--plan", str(path))
     assert result.exit_code == 0
-    assert (
-        "plan: 1 step, 7.00\u202fMiB by object; simulated: 0 faults of 64 KiB against 112 without it" in result.stderr
+    said, written = result.stderr.splitlines()[-2:]
+    assert said.startswith(
+        "A plan of prefetches asks for 7 MiB by object in 1 step; simulated: 0 faults of 64 KiB against 112 without it."
+        " No step asks for more than "
     )
+    assert written == f"written: {path}"
     assert read_plan(path.read_bytes()).bytes == 7 << 20
     assert json.loads(path.read_text())["format"] == "tracelode.uvm-plan"
 
@@ -38,7 +41,8 @@ def test_a_plan_without_steps_says_why_and_what_to_record(tmp_path: Path) -> Non
         "nothing names its steps to another run: 7 MiB are needed by kernels whose names were not recorded. To have a "
         "plan, record the names of kernels"
     )
-    assert f"plan: empty, since {said}\nwritten: " in result.stderr
+    assert f"A plan of prefetches is empty, since {said}. No step asks for more than " in result.stderr
+    assert " Left out: 7 MiB that no name tells to another run.\nwritten: " in result.stderr
     assert read_plan((tmp_path / "plan.json").read_bytes()).why_empty == said
 
 

@@ -116,6 +116,18 @@ def test_totals_of_the_allocator_go_before_the_allocations_seen(tmp_path: Path) 
     assert held.sentence == "Of 1.07 KiB of tensors at the peak, what was allocated before the recording holds 90.9 %."
 
 
+def test_what_is_older_is_summed_whoever_asked_for_it_and_named_once(tmp_path: Path) -> None:
+    lives = [
+        _life(60, None, None),
+        _life(25, None, None, address=1) | {"owner": "embedding"},
+        _life(15, 5, None, address=2) | {"owner": "activation"},
+    ]
+    assert find(*build(tmp_path, allocation=lives), "memory_holders").sentence == (
+        "Of 100 B of tensors at the peak, what was allocated before the recording holds 85.0 % in 2 allocations; "
+        "activation holds 15.0 % in 1 allocation."
+    )
+
+
 def test_what_was_there_before_the_recording_is_not_said_to_be_seen_in_it(tmp_path: Path) -> None:
     # 60 B and 20 B are older, one of them released; 20 B are allocated in the recording
     lives = [_life(60, None, None), _life(20, None, 9, address=1), _life(20, 5, None, address=2)]
