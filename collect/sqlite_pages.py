@@ -43,14 +43,18 @@ Ints = npt.NDArray[np.int64]
 
 
 class Pages:
-    """The leaf pages of one table, in order of its rows. `count` is the number of rows, once `sound` has said yes."""
+    """The leaf pages of one table, in order of its rows. `count` is the number of rows, once `sound` has said yes.
 
-    def __init__(self, path: Path, page_bytes: int, usable: int, leaves: Ints) -> None:
+    A page of no rows is sound only where it is the whole table: SQLite refuses any other.
+    """
+
+    def __init__(self, path: Path, page_bytes: int, usable: int, leaves: Ints, *, whole: bool) -> None:
         self.count = 0
         self._path = path
         self._page_bytes = page_bytes
         self._usable = usable
         self._leaves = leaves
+        self._least_cells = 0 if whole else 1
 
     def __len__(self) -> int:
         return len(self._leaves)
@@ -63,7 +67,7 @@ class Pages:
         last, self.count = BEFORE_ALL, 0
         for block, cells in self._blocks():
             rows, last = check_rows(block, self._page_bytes, self._usable, least, last)
-            if rows != cells:
+            if rows != cells.sum() or cells.min() < self._least_cells:
                 return False
             self.count += rows
         return True
@@ -77,18 +81,18 @@ class Pages:
         want[list(slots)] = np.arange(len(slots))
         gathered, last = _Gathered(columns), BEFORE_ALL
         for block, cells in self._blocks():
-            if not gathered.has_room(cells):
+            if not gathered.has_room(rows := int(cells.sum())):
                 if gathered.rows:
                     yield gathered.taken()
-                gathered.make_room(cells)
+                gathered.make_room(rows)
             state, last = gathered.read(block, self._page_bytes, self._usable, want, alias, last)
             if state != FINE:
                 break
         if gathered.rows:
             yield gathered.taken()
 
-    def _blocks(self) -> Iterator[tuple[Bytes, int]]:
-        """The leaves' bytes, half a megabyte at a time, and how many cells they say they hold."""
+    def _blocks(self) -> Iterator[tuple[Bytes, Ints]]:
+        """The leaves' bytes, half a megabyte at a time, and how many cells each says it holds."""
         size = self._page_bytes
         at_once = BLOCK_BYTES // size
         block = np.zeros(BLOCK_BYTES + PADDING, np.uint8)
@@ -103,7 +107,7 @@ class Pages:
                         block[begin * size : end * size] = 0
                 pages = block[: len(leaves) * size]
                 cells = pages[3::size].astype(np.int64) * 256 + pages[4::size]
-                yield block[: len(leaves) * size + PADDING], int(cells.sum())
+                yield block[: len(leaves) * size + PADDING], cells
         finally:
             os.close(descriptor)
 
@@ -198,7 +202,7 @@ def find_pages(path: Path, root: int) -> Pages | None:
             seen[level] = True
             file.seek(int(level[0] - 1) * page_bytes)
             if file.read(1)[0] == LEAF:
-                return Pages(path, page_bytes, usable, level)
+                return Pages(path, page_bytes, usable, level, whole=depth == 0)
             children: list[Ints] = []
             for page in level.tolist():
                 file.seek((page - 1) * page_bytes)
@@ -212,10 +216,10 @@ def find_pages(path: Path, root: int) -> Pages | None:
 
 def _children(page: Bytes, usable: int) -> Ints | None:
     cells = int(page[3]) * 256 + int(page[4])
-    if page[0] != INTERIOR or 12 + 2 * cells > usable:
+    if page[0] != INTERIOR or cells == 0 or 12 + 2 * cells > usable:
         return None
     at = page[12 : 12 + 2 * cells].view(">u2").astype(np.int64)
-    if cells and (at.min() < 12 + 2 * cells or at.max() > usable - 5):
+    if at.min() < 12 + 2 * cells or at.max() > usable - 5:
         return None
     at = np.append(at, 8)  # the rightmost child stands in the page's header
     parts = [page[at + i].astype(np.int64) << (24 - 8 * i) for i in range(4)]

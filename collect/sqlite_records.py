@@ -168,11 +168,10 @@ def read_rows(
                 column = np.int64(want[slot]) if slot < slots else np.int64(-1)
                 if column >= 0:
                     wanted = kinds[column]
-                    if kind == 0:
-                        if slot == alias:
-                            numbers[column, row] = id
-                        else:
-                            _leave_out(column, row, nulls, used, numbers, absent)
+                    if slot == alias:  # whatever is stored there
+                        numbers[column, row] = id
+                    elif kind == 0:
+                        _leave_out(column, row, nulls, used, numbers, absent)
                     elif wanted >= TEXTS:
                         line, begin = np.int64(wanted - TEXTS), used[column]
                         if kind < 12:

@@ -169,6 +169,37 @@ def test_any_plain_table_is_read_as_sqlite_reads_it(tmp_path: Path, data: st.Dat
     assert pages.count == len(stored)
 
 
+def test_a_page_that_says_it_has_no_rows_is_not_sound_but_an_empty_table_is(tmp_path: Path) -> None:
+    rows: list[Row] = [(i, i, i / 2, f"row {i}") for i in range(60)]
+    path = _make(tmp_path / "x", "pragma page_size = 512", KEYED, rows=rows)
+    root, content = _root(path), bytearray(path.read_bytes())
+    last = len(content) - 512
+    assert content[last] == 13  # a leaf of a table
+    content[last + 3 : last + 5] = b"\0\0"
+    path.write_bytes(content)
+    pages = find_pages(path, root)
+    assert pages is not None
+    assert not pages.sound()
+    above = (root - 1) * 512
+    assert content[above] == 5  # the page above the leaves
+    content[above + 3 : above + 5] = b"\0\0"
+    path.write_bytes(content)
+    assert find_pages(path, root) is None
+    empty = find_pages(_make(tmp_path / "empty", "pragma page_size = 512", KEYED, rows=[]), root)
+    assert empty is not None
+    assert empty.sound()
+
+
+def test_what_is_stored_in_the_place_of_a_row_id_is_not_read(tmp_path: Path) -> None:
+    path = _make(tmp_path / "x", KEYED, rows=[(3, 5, 0.5, "words")])
+    content = path.read_bytes()
+    record = bytes([5, 0, 1, 7, 23, 5])
+    assert content.count(record) == 1
+    for kind in (8, 9, 12, 13):  # 0, 1, an empty blob, an empty text
+        path.write_bytes(content.replace(record, bytes([5, kind, 1, 7, 23, 5])))
+        assert _read(path, _root(path), KINDS, 0) == _stored(path) == [(3, 5, 0.5, "words")]
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_file_is_left_to_sqlite_or_read_as_sqlite_reads_it(tmp_path: Path, data: st.DataObject) -> None:
