@@ -49,8 +49,10 @@ def _stored(path: Path) -> list[Row]:
         return database.execute("select * from t").fetchall()
 
 
-NUMBERS = [0, 1, -1, 127, -128, 128, -32768, 32768, 2**23, -(2**23), 2**31, -(2**31) - 1, 2**47, -(2**47), 2**48]
-NUMBERS += [2**63 - 1, -(2**63)]
+NUMBERS = [
+    *(0, 1, -1, 127, -128, 128, -32768, 32768, 2**23, -(2**23), 2**31, -(2**31) - 1, 2**47, -(2**47), 2**48),
+    *(2**63 - 1, -(2**63)),
+]
 
 
 def test_numbers_of_every_width_reals_texts_and_row_ids_are_read(tmp_path: Path) -> None:
