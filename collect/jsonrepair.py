@@ -20,7 +20,7 @@ FAULTS = {
     "control-character": "control characters or line breaks inside strings: kept",
     "non-finite": "numbers that are infinite or not a number: kept as text",
     "duplicate-key": "keys given twice in one object: the later value counts, the earlier is kept under `key (2)`",
-    "mended": "JSON that is not well formed (a quote, backslash, bracket or comma too few or too many): mended",
+    "mended": "JSON that is not well formed (a quote, backslash, bracket, comma or byte too few or too many): mended",
 }
 """What `load` finds, and what it does about it."""
 

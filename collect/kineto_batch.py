@@ -78,14 +78,12 @@ class Batch:
         self.scan = self.scan._replace(cells=np.empty(0, np.int64))
 
     def grow(self) -> None:
-        """Doubles all room: for an event that does not fit an empty batch.
-
-        The count of spans and the position, which are the scanner's own, are lost then.
-        """
+        """Doubles all room: for an event that does not fit an empty batch. Spans that were not taken are lost."""
         self._sizes = {name: 2 * size for name, size in self._sizes.items()}
-        first = self.scan.at[[layout.TIMED, layout.FIRST_TIME]]
+        at = self.scan.at
+        at[layout.SPANS] = 0
         self.scan = self._new_scan()
-        self.scan.at[[layout.TIMED, layout.FIRST_TIME]] = first
+        self.scan.at[:] = at
         self._forget_strings()
 
     def learn(self, category: str, kind: Kind) -> None:
@@ -223,7 +221,7 @@ class Batch:
             room=ROWS,
             left=np.empty(self._sizes["left"], np.uint8),
             spans=np.empty((MOST_SPANS, 3), np.int64),
-            at=np.zeros(8, np.int64),
+            at=np.zeros(layout.COUNTERS, np.int64),
             kinds=np.zeros(ids, np.int8),
             roles=np.array([ROLE_OF.get(key, -1) for key in KEYS], np.int8),
             types=TYPES,

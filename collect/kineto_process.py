@@ -27,6 +27,7 @@ Columns = Mapping[str, Any]
 Completion = Callable[[Columns, Ints], Columns]
 """Fills in, from the pids of held rows, what only the whole file tells."""
 
+HOST_EVENTS = frozenset({"api", "op", "range"})
 LABEL = re.compile(r"\[([^\]]+)\]")
 
 
@@ -115,11 +116,12 @@ class Processes:
             self.hosts.update({pid: count for pid, count in self._weak.items() if pid not in self._work})
         owners = self._owners()
         ranked = self._by_rank()
-        used = set(self.hosts)
+        used, unplaced = set(self.hosts), 0
         for held in self._held.values():
             known = owners if held.work else owners | {pid: pid for pid in self.hosts}
             for piece in held.rows.pieces():
                 pid, rank = piece["pid"].to_numpy(), piece["rank"].to_numpy()
+                unplaced += int((pid == NOTHING).sum()) if held.table in HOST_EVENTS and not held.work else 0
                 process = _replaced(pid, known, self.main)
                 process = np.where(_among(rank, ranked), _replaced(rank, ranked, 0), process)
                 columns = _columns(piece.drop_columns(["pid", "rank"]))
@@ -128,6 +130,9 @@ class Processes:
                 used |= _distinct(process)
             held.rows.close()
         self._held.clear()
+        if unplaced:
+            meaning = "events of no stated process: counted as the one with the most events"
+            self.sink.note("no-process", meaning, count=unplaced, example=f"process {self.main}")
         return sorted(used)
 
     def lanes(self, pid: Ints) -> npt.NDArray[np.bool_]:

@@ -29,20 +29,26 @@ from .kineto_layout import (
     BP,
     CAT,
     CLOSED,
+    COMMA_FOUND,
+    COMMA_WANTED,
     DUR,
     ECHO,
+    FIRST_LOOSE,
     FIRST_ROLE,
     FLOW,
     FULL_KIND,
+    GAP,
     ID,
     KEPT,
     LEFT,
     LIST,
+    LOOSE,
     MARK,
     MARKED,
     MEMORY,
     META,
     NAME,
+    NO_GAP,
     OUTCOME,
     PH,
     PHASE,
@@ -52,12 +58,14 @@ from .kineto_layout import (
     POSITION,
     PRESENT,
     SPANS,
+    STRAY,
     TEXT,
     TID,
     TID_TEXT,
     TOP,
     TRIPLE,
     TS,
+    UNKNOWN,
     WHOLE,
     WHOLE_32,
     S,
@@ -347,6 +355,33 @@ def _resume(s: Scan, buf: Bytes, p: int, n: int, between: bool) -> int:
 
 
 @jit()
+def _between(s: Scan, buf: Bytes, p: int, n: int) -> int:
+    """From the end of an element to what comes next, commas and blanks passed over: its index, and GAP."""
+    gap = s.at[GAP]
+    while True:
+        c = buf[p]
+        if c == 44:
+            gap = COMMA_FOUND if gap == COMMA_WANTED else UNKNOWN if gap == UNKNOWN else STRAY
+        elif c > 32 or p >= n:
+            s.at[GAP] = gap
+            return p
+        elif c != 32 and c != 10 and c != 13 and c != 9 and gap != UNKNOWN:
+            gap = STRAY
+        p += 1
+
+
+@jit()
+def _tell_gap(s: Scan, p: int, one: int, other: int) -> None:
+    """Counts the gap before p, unless it is one of those, or unknown: once, for then it is unknown."""
+    gap = s.at[GAP]
+    if gap != one and gap != other and gap != UNKNOWN:
+        if s.at[LOOSE] == 0:
+            s.at[FIRST_LOOSE] = p
+        s.at[LOOSE] += 1
+        s.at[GAP] = UNKNOWN
+
+
+@jit()
 def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
     """Reads elements of the array of events from p on: MORE, FULL, or CLOSED; `at[POSITION]` is where it stopped.
 
@@ -354,8 +389,7 @@ def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
     """
     s.at[FULL_KIND] = 0
     while True:
-        while buf[p] == 44 or (buf[p] <= 32 and p < n):
-            p += 1
+        p = _between(s, buf, p, n)
         s.at[POSITION] = p
         if p >= n:
             return MORE
@@ -370,7 +404,8 @@ def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
             if q >= n and not final:
                 return MORE
             if not comma or buf[q] != 123:
-                s.at[POSITION] = p + 1
+                _tell_gap(s, p, NO_GAP, COMMA_WANTED)
+                s.at[POSITION], s.at[GAP] = p + 1, NO_GAP
                 return CLOSED
             end = BAD
         elif c == 123:
@@ -383,6 +418,7 @@ def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
         if end == MORE or end == FULL:
             return end
         damaged = end == BAD
+        _tell_gap(s, p, NO_GAP, COMMA_FOUND)
         if damaged:
             end = _resume(s, buf, p if c != 123 else p + 1, n, c != 123)
             if end == n and not final:
@@ -391,4 +427,5 @@ def scan(s: Scan, buf: Bytes, p: int, n: int, final: bool) -> int:
             i = s.at[SPANS]
             s.spans[i, 0], s.spans[i, 1], s.spans[i, 2] = p, end, damaged
             s.at[SPANS] = i + 1
+        s.at[GAP] = UNKNOWN if damaged else COMMA_WANTED
         p = end

@@ -167,7 +167,12 @@ class Tables:
         }
         kept = np.array([p[3] for p in parsed])[which]
         columns["args"] = with_member(columns["args"], "name", _json_texts(names, which, kept))
-        self._processes.write_device("copy", {**columns, **_told_by_args(columns)}, self._lanes_of(rows))
+        columns |= _told_by_args(columns)
+        if unknown := columns["kind"].null_count:
+            meaning = "copies whose name does not tell a known direction: of none, the name is in `args`"
+            example = names[which[np.flatnonzero(np.asarray(columns["kind"].is_null()))[0]]]
+            self._processes.sink.note("unknown-direction", meaning, count=unknown, example=example)
+        self._processes.write_device("copy", columns, self._lanes_of(rows))
 
     def _fill(self, rows: Rows, _: Kind) -> None:
         names, which = rows.distinct(layout.NAME)

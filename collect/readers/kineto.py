@@ -14,7 +14,7 @@ from ..jsonscan import FULL
 from ..kineto_batch import Batch
 from ..kineto_elements import Elements
 from ..kineto_facts import facts_of, write_devices, write_processes
-from ..kineto_layout import CLOSED, POSITION, SPANS
+from ..kineto_layout import CLOSED, FIRST_LOOSE, LOOSE, POSITION, SPANS
 from ..kineto_process import Processes
 from ..kineto_scan import scan
 from ..kineto_tables import Tables
@@ -24,7 +24,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 KINETO_MEMBER = re.compile(
     rb'\{\s*"(?:schemaVersion|deviceProperties|computeProperties|distributedInfo|traceName|baseTimeNanoseconds)"\s*:'
@@ -136,6 +136,7 @@ class _Reading:
             outcome = scan(batch.scan, window.data, window.at, window.end, final)
             window.at = int(batch.scan.at[POSITION])
             spans = batch.scan.spans[: int(batch.scan.at[SPANS])].tolist()
+            self._tell_gaps()
             batch.scan.at[SPANS] = 0
             for begin, end, damaged in spans:
                 self._elements.read(window.data[begin:end].tobytes(), window.offset + begin, damaged=bool(damaged))
@@ -157,6 +158,15 @@ class _Reading:
                 window.at = window.end
             else:
                 final = not window.extend()
+
+    def _tell_gaps(self) -> None:
+        """Counts what the scanner found between events that JSON does not have there."""
+        at, window = self._batch.scan.at, self._window
+        if count := int(at[LOOSE]):
+            first = int(at[FIRST_LOOSE])
+            text = window.data[first : min(first + 40, window.end)].tobytes().decode(errors="replace")
+            self._elements.note("mended", f"before the element at byte {window.offset + first}: {text}", count)
+            at[LOOSE] = 0
 
     def _flush(self) -> None:
         self.tables.write(self._batch)

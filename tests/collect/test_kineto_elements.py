@@ -202,6 +202,62 @@ def test_bare_infinity_and_numbers_beyond_64_bits_stay_in_the_arguments(tmp_path
     assert notes_of(trace) == {"non-finite": 2}
 
 
+@pytest.mark.parametrize(
+    ("between", "count"),
+    [
+        (",", 0),
+        (" ,\r\n\t", 0),
+        ("\n", 1),
+        (",,", 1),
+        (", ,", 1),
+        ("\0,", 1),
+        (",\x1a ", 1),
+        (",\0,\0", 1),
+    ],
+)
+def test_what_json_does_not_have_between_events_is_counted_and_costs_no_event(
+    tmp_path: Path, between: str, count: int
+) -> None:
+    events = [json.dumps(duration("cpu_op", f"op{n}", 10, 11, n, 1)) for n in range(20_000)]
+    content = ",\n".join(events[:15_000]) + between + ",\n".join(events[15_000:])
+    trace = read_bytes(tmp_path, f'{{"schemaVersion": 1, "traceEvents": [{content}]}}'.encode())
+    assert trace.arrow("op").num_rows == 20_000
+    assert notes_of(trace) == ({"mended": count} if count else {})
+    place = len(f'{{"schemaVersion": 1, "traceEvents": [{content}') - len(",\n".join(events[15_000:]))
+    assert [str(note.example).split(":")[0] for note in trace.notes] == [f"before the element at byte {place}"] * count
+
+
+@pytest.mark.parametrize(
+    ("content", "rows", "count"),
+    [
+        ("[ ONE ]", 1, 0),
+        ("[ , ONE]", 1, 1),
+        ("[ONE, ]", 1, 1),
+        ("[\0ONE]", 1, 1),
+        ("[ONE\0]", 1, 1),
+        ("[ONE ONE ,,ONE,]", 3, 3),
+    ],
+)
+def test_commas_and_bytes_at_either_end_are_counted(tmp_path: Path, content: str, rows: int, count: int) -> None:
+    listed = content.replace("ONE", json.dumps(HOST))
+    trace = read_bytes(tmp_path, f'{{"schemaVersion": 1, "traceEvents": {listed}}}'.encode())
+    assert len(rows_of(trace, "api")) == rows
+    assert notes_of(trace) == ({"mended": count} if count else {})
+
+
+def test_between_pieces_that_are_damaged_nothing_more_is_counted(tmp_path: Path) -> None:
+    trace = read_events(tmp_path, HOST, '{"ph": "X", }}', HOST)
+    assert len(rows_of(trace, "api")) == 2
+    assert notes_of(trace) == {"damaged": 1}
+
+
+def test_events_that_do_not_name_their_process_are_counted(tmp_path: Path) -> None:
+    unplaced = {key: value for key, value in HOST.items() if key != "pid"} | {"ts": 205, "args": {}}
+    trace = read_events(tmp_path, HOST, unplaced)
+    assert [row["process"] for row in rows_of(trace, "api")] == [10, 10]
+    assert notes_of(trace) == {"no-process": 1}
+
+
 def test_two_files_written_into_one_give_the_events_of_both(tmp_path: Path) -> None:
     """Item 8: all ranks write to one path; what is cut in two is kept as it stands, the rest is read."""
     one, two = (

@@ -186,6 +186,7 @@ def test_copies_of_every_generation_have_a_direction(tmp_path: Path) -> None:
         "Memcpy",
         "Memcpy of a new sort",
     ]
+    assert [(n.count, n.example) for n in trace.notes if n.kind == "unknown-direction"] == [(1, "Memcpy of a new sort")]
     assert rows_of(trace, "fill")[0]["memory"] == "unknown"
 
 

@@ -15,10 +15,9 @@ COPY = re.compile(r"Memcpy (\w+) \(\w+ -> \w+\)|.*?Copy(Host|Device)To(Host|Devi
 
 def read(path: Path) -> Rows:
     text = unpacked(path).decode("utf-8-sig", "replace")
-    text = re.sub(r"\},(\s*,)+", "},", text)  # commas too many lose nothing
     listed = re.search(r"\"traceEvents\"\s*:\s*", text)
     begin = listed.end() if listed else 0
-    decoder = json.JSONDecoder(strict=False, parse_float=Decimal, object_pairs_hook=_once)
+    decoder = json.JSONDecoder(strict=False, parse_float=Decimal, parse_int=_integer, object_pairs_hook=_once)
     events, _ = decoder.raw_decode(
         text.lstrip() if not listed else text, begin
     )  # what stands around them is not judged
@@ -29,6 +28,10 @@ def read(path: Path) -> Rows:
         if event["ph"] == "X":
             _span(event, found)
     return rows(**found)
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) < 4300 else Decimal(digits)  # which is as far as Python reads them
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
