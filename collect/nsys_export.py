@@ -118,9 +118,11 @@ class Export:
         known = pa.array([self.process_of(key) for key in encoded.dictionary.to_pylist()], INT).take(encoded.indices)
         if not known.null_count:
             return known
-        if len(self.processes) != 1:
-            self.sink.note("no-process", "events of no stated process: counted as process 0", count=known.null_count)
-        return pc.fill_null(known, next(iter(self.processes.values())) if len(self.processes) == 1 else 0)
+        alone = len(self.processes) == 1
+        if not alone or known.null_count < len(known):  # of one process an export need not say which
+            meaning = "events of no stated process: counted as the only one there is, or as process 0"
+            self.sink.note("no-process", meaning, count=known.null_count)
+        return pc.fill_null(known, next(iter(self.processes.values())) if alone else 0)
 
     def process_of(self, key: int) -> int:
         """The process of a global id without its thread bits: the process id of the operating system, if it is unique.
@@ -201,7 +203,14 @@ class Export:
             return np.zeros(0, np.int64), pa.array([], TEXT)
         batches = list(self.source.batches(table, {"id": INT, "value": TEXT}))
         strings = pa.Table.from_batches(batches).drop_null().sort_by("id").combine_chunks()
-        return strings["id"].to_numpy(), strings["value"].combine_chunks()
+        ids, values = strings["id"].to_numpy(), strings["value"].combine_chunks()
+        again = pa.array(np.flatnonzero(ids[1:] == ids[:-1]) + 1)
+        others = values.take(again)
+        others = others.filter(pc.not_equal(others, values.take(pc.subtract(again, 1))))
+        if len(others):
+            meaning = "texts given under an id that another has: names may be those of others"
+            self.sink.note("repeated-id", meaning, count=len(others), example=others[0].as_py())
+        return ids, values
 
     def _timed(self, table: str, rows: Rows) -> Rows:
         times = [name for name in ("start", "end") if name in rows.columns]

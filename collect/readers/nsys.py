@@ -15,7 +15,7 @@ from ..nsys_source import EVENT_TABLES, OWN_TABLES
 from ..sink import Sink
 from ..sqlite import MAGIC, open_database, schema
 
-VERSION = 1
+VERSION = 2
 
 KINDS = ("RUNTIME", "DRIVER", "KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION", "GRAPH_TRACE")
 NAMES = ("StringIds", "NVTX_EVENTS", *(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in KINDS))

@@ -24,7 +24,7 @@ from ..nsys_streams import FILE, STREAM, Part, StreamTable, find_parts, name_of,
 from ..places import Place
 from ..sink import Sink
 
-VERSION = 1
+VERSION = 2
 
 HEAD = 1 << 18
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")

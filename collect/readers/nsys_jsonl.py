@@ -26,7 +26,7 @@ from ..nsys_source import TABLE
 from ..nsys_streams import Part, StreamTable, find_parts, name_of
 from ..sink import Sink
 
-VERSION = 1
+VERSION = 2
 
 LOOKED_AT = 50
 

@@ -57,6 +57,22 @@ def test_the_lines_of_tables_may_be_mixed(whole: str, tell: Callable[..., Told])
     assert tell("".join(sorted(whole.splitlines(keepends=True)))).tables == tell(whole).tables
 
 
+def test_an_id_given_to_two_texts_is_counted_and_one_given_twice_to_one_is_not(
+    whole: str, tell: Callable[..., Told]
+) -> None:
+    again = {"id": 10, "table": "StringIds", "value": "gemm"}
+    assert "repeated-id" not in tell(whole + lines(again)).notes
+    told = tell(whole + lines(again, again | {"value": "other"}))
+    assert (told.notes["repeated-id"].count, told.notes["repeated-id"].example) == (1, "other")
+
+
+def test_calls_that_lack_their_thread_among_others_are_counted(whole: str, tell: Callable[..., Told]) -> None:
+    call = {"table": "CUPTI_ACTIVITY_KIND_RUNTIME", "start": 1, "end": 2, "nameId": 11, "correlationId": 5}
+    told = tell(whole + lines(call | {"globalTid": THREAD}, call))
+    assert [(row["process"], row.get("thread")) for row in told["api"]] == [(4100, 4107), (4100, None)]
+    assert told.notes["no-process"].count == 1
+
+
 def test_messages_of_the_older_form_are_rows_of_the_same_tables(tell: Callable[..., Told]) -> None:
     work: Row = {"correlationId": 745, "deviceId": 1, "contextId": "1", "streamId": "7", "globalPid": str(PROCESS)}
     kernel = {"demangledName": "2", "shortName": "3", "gridX": 64, "blockX": 128, "eventCategory": "2"}
