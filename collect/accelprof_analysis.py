@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..store.trace import Facts
-from .accelprof_text import NUMBER, PROCESS, Kind, Log
+from .accelprof_text import NUMBER, PROCESS, SIZE, Kind, Log
 from .files import TraceFile
 from .sink import Sink
 
@@ -15,11 +15,12 @@ __all__ = ["APP_ANALYSIS"]
 
 LAUNCH = re.compile(rf"Kernel ID: ({NUMBER})")
 NAME = re.compile(r"  Kernel Name: (.*)")
-FIELD = re.compile(
-    rf"  (Access Count|(?:Tensor|Memory) (?:Working Set|Footprint) Size): ({NUMBER})(?: \([^()]{{1,40}}\))?"
-)
+FIELD = re.compile(rf"  (Access Count|(?:Tensor|Memory) (?:Working Set|Footprint) Size): ({NUMBER})(?: \(({SIZE})\))?")
 SECTION = re.compile(r"(Tensor|Memory|Kernel) Stats:")
 SUM = re.compile(rf"  (Alloc|Free) (Count|Size): ({NUMBER})")
+SUMS = [
+    f"{what}_{done}_{of}" for what in ("tensor", "memory") for done in ("alloc", "free") for of in ("count", "size")
+]
 COLUMNS = {
     "Access Count": "accesses",
     "Tensor Working Set Size": "tensor_working_set_bytes",
@@ -38,6 +39,7 @@ def _read(file: TraceFile, sink: Sink) -> Facts:
     for line in log.lines(file):
         reading.take(log, line)
     reading.flush(log)
+    log.missing(name for name in SUMS if name not in reading.sums)
     if not reading.section.startswith("Kernel") or reading.incomplete:
         log.truncated(f"{reading.incomplete} launches without all their lines")
     log.charged(reading.touching)
@@ -62,6 +64,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.section = ""
+        self.sections: set[str] = set()
         self.sums: dict[str, int | None] = {}
         self.launches = self.touching = self.incomplete = 0
         self._launch: dict[str, Any] | None = None
@@ -71,18 +74,24 @@ class _Reading:
         if self._launch is not None and (told := NAME.fullmatch(line)) and "kernel" not in self._launch:
             self._launch["kernel"] = told[1]
         elif self._launch is not None and (told := FIELD.fullmatch(line)) and COLUMNS[told[1]] not in self._launch:
-            self._launch[COLUMNS[told[1]]] = log.number(told[2])
+            self._launch[COLUMNS[told[1]]] = log.size(told[2], told[3])
         elif told := LAUNCH.fullmatch(line):
             self.flush(log)
             launch = log.number(told[1])
             self._launch = None if launch is None else {"launch": launch}
-        elif told := SECTION.fullmatch(line):
+        elif (told := SECTION.fullmatch(line)) and told[1] not in self.sections:
             self.flush(log)
             self.section = told[1]
-        elif (told := SUM.fullmatch(line)) and self.section in ("Tensor", "Memory"):
-            self.sums[f"{self.section}_{told[1]}_{told[2]}".lower()] = log.number(told[3])
-        else:
+            self.sections.add(told[1])
+        elif not ((told := SUM.fullmatch(line)) and self._sum(log, told)):
             log.unread(line)
+
+    def _sum(self, log: Log, told: re.Match[str]) -> bool:
+        name = f"{self.section}_{told[1]}_{told[2]}".lower()
+        if name not in SUMS or name in self.sums:
+            return False
+        self.sums[name] = log.number(told[3])
+        return True
 
     def flush(self, log: Log) -> None:
         """Hands over the launch that was being read."""

@@ -1,12 +1,14 @@
 """AccelProf's `hot_analysis`: accesses to each 2 MiB of each object, one file per launch and one of the totals.
 
 A launch's file has three parts parted by empty lines: `start end count` of each block, `address size` of the live
-objects, and the same of the live tensors. The marks of tensors between the blocks say nothing that the third part
-does not. Blocks without accesses are not kept: they are those of the live objects that are left.
+objects, and the same of the live tensors. Blocks and the marks of tensors between them follow from the other parts:
+where they do not, one of the parts is damaged. Blocks without accesses are not kept: they are those of the live objects
+that are left.
 """
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -28,18 +30,21 @@ ALIGNED = 256
 
 BLOCK = re.compile(rf"({NUMBER}) ({NUMBER}) ({NUMBER})")
 PAIR = re.compile(rf"({NUMBER}) ({NUMBER})")
-MARK = re.compile(r"Tensor (start|end) -{20,80}[0-9]{1,20}")
+MARK = re.compile(rf"Tensor (start|end) -{{20,80}}({NUMBER})")
 MEMBER = re.compile(r"kernel_([0-9]{1,9})\.txt")
 TOTALS = "all_kernels.txt"
 WRAP = 1 << 32
 LOOKED_AT = 8
+Block = tuple[int, int, int]
+"""Its first address, the one behind its last, and the accesses to it."""
 
 
 @dataclass
 class _Launch:
     """The three parts of a launch's file: blocks with counts, live objects and live tensors with sizes, by address."""
 
-    blocks: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    blocks: list[Block] = field(default_factory=list[Block])
+    marks: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     objects: dict[int, int] = field(default_factory=dict[int, int])
     tensors: dict[int, int] = field(default_factory=dict[int, int])
     parts: int = 0
@@ -75,9 +80,22 @@ def _divided(objects: dict[int, int]) -> list[tuple[int, int]]:
     divided = (
         (start, min(start + BLOCK_BYTES, address + size))
         for address, size in objects.items()
-        for start in range(address, address + size, BLOCK_BYTES)
+        for start in range(address, address + max(size, 1), BLOCK_BYTES)
     )
     return list(islice(divided, MOST_OBJECTS + 1))
+
+
+def _marked(blocks: list[Block], tensors: dict[int, int]) -> list[tuple[str, int]]:
+    """The marks of tensors: the tool goes to the next one only where a block ends with the one before."""
+    waiting, marks = iter(tensors.items()), list[tuple[str, int]]()
+    address, size = next(waiting, (0, 0))
+    for start, end, _ in blocks:
+        if start == address:
+            marks.append(("start", start))
+        if end == address + size:
+            marks.append(("end", end))
+            address, size = next(waiting, (0, 0))
+    return marks
 
 
 def _fill(found: _Launch, line: str) -> bool:
@@ -88,10 +106,15 @@ def _fill(found: _Launch, line: str) -> bool:
     if found.parts == 0:
         if told := BLOCK.fullmatch(line):
             found.blocks.append((int(told[1]), int(told[2]), int(told[3])))
-        return told is not None or MARK.fullmatch(line) is not None
-    if told := PAIR.fullmatch(line):
-        (found.objects if found.parts == 1 else found.tensors)[int(told[1])] = int(told[2])
-    return told is not None
+        elif told := MARK.fullmatch(line):
+            found.marks.append((told[1], int(told[2])))
+        return told is not None
+    live = found.objects if found.parts == 1 else found.tensors
+    told = PAIR.fullmatch(line)
+    if told is None or int(told[1]) in live:
+        return False
+    live[int(told[1])] = int(told[2])
+    return True
 
 
 def _members(file: TraceFile) -> dict[int, Path]:
@@ -155,7 +178,8 @@ class _Folder:
         self._log = log
         self._live: dict[tuple[str, int, int], int | None] = {}
         self._first = True
-        self._sums: dict[int, int] = {}
+        self._sums: Counter[int] = Counter()
+        self._blocks: set[tuple[int, int]] = set()
 
     def take(self, launch: int, member: Path) -> None:
         """Reads the file of one launch."""
@@ -167,8 +191,9 @@ class _Folder:
         if found.parts < 2:
             self._log.truncated(f"{member.name}, before the live tensors")
         _write_launch(self._log, launch, found)
-        for start, _, count in found.blocks:
-            self._sums[start] = self._sums.get(start, 0) + count
+        for start, end, count in found.blocks:
+            self._sums[start] += count
+            self._blocks.add((start, end))
         now = {("object", *item) for item in found.objects.items()}
         now |= {("tensor", *item) for item in found.tensors.items()}
         if found.parts == 2:  # a file that ends early does not say what died
@@ -190,18 +215,25 @@ class _Folder:
             )
             self._log.sink.note("no-totals", meaning)
             return
-        printed = {start: count for start, _, count in _parsed(self._log, file).blocks}
-        for start in sorted(printed.keys() | self._sums):
-            told, summed = printed.get(start, 0), self._sums.get(start, 0)
-            if told == summed:
-                continue
-            example = f"block {start}: {told}, by its launches {summed}"
-            if told == summed % WRAP:
+        printed: Counter[int] = Counter()
+        for start, end, count in _totals(self._log, file):
+            printed[start] += count
+            if (start, end) not in self._blocks:
+                self._differ(f"block {start} to {end}: in no launch")
+        for start in sorted(self._sums):
+            told, summed = printed[start], self._sums[start]
+            if start not in printed:
+                self._differ(f"block {start}: not there, by its launches {summed}")
+            elif told != summed and told == summed % WRAP:
                 meaning = f"sums in {TOTALS} cut to 32 bits: those of the launches hold"
+                example = f"block {start}: {told}, by its launches {summed}"
                 self._log.sink.note("wrapped-totals", meaning, example=example)
-            else:
-                meaning = f"sums in {TOTALS} that are not those of the launches' files: what the launches say is kept"
-                self._log.sink.note("totals-differ", meaning, example=example)
+            elif told != summed:
+                self._differ(f"block {start}: {told}, by its launches {summed}")
+
+    def _differ(self, example: str) -> None:
+        meaning = f"sums in {TOTALS} that are not those of the launches' files: what the launches say is kept"
+        self._log.sink.note("totals-differ", meaning, example=example)
 
     def _write_life(self, key: tuple[str, int, int], birth: int | None, death: int | None) -> None:
         kind, address, size = key
@@ -218,7 +250,25 @@ def _parsed(log: Log, file: TraceFile) -> _Launch:
             log.unread(line)
     if file.damage:
         log.truncated(file.damage)
+    divided = [(start, end) for start, end, _ in found.blocks]
+    if found.parts == 2 and (divided != _divided(found.objects) or found.marks != _marked(found.blocks, found.tensors)):
+        meaning = (
+            "launches whose blocks are not those of their live objects, or whose marks are not those of their live "
+            "tensors (a damaged file): all parts are kept as they stand"
+        )
+        log.sink.note("parts-differ", meaning, example=file.path.name)
     return found
+
+
+def _totals(log: Log, file: TraceFile) -> Iterator[Block]:
+    """Yields the sums of the blocks over all launches."""
+    for line in log.lines(file):
+        if told := BLOCK.fullmatch(line):
+            yield int(told[1]), int(told[2]), int(told[3])
+        else:
+            log.unread(line)
+    if file.damage:
+        log.truncated(file.damage)
 
 
 def _write_launch(log: Log, launch: int, found: _Launch) -> None:
@@ -242,7 +292,7 @@ def _write_launch(log: Log, launch: int, found: _Launch) -> None:
     log.rows.add("launch_memory", row)
 
 
-def _write_blocks(log: Log, launch: int | None, blocks: list[tuple[int, int, int]]) -> None:
+def _write_blocks(log: Log, launch: int | None, blocks: list[Block]) -> None:
     for start, end, count in blocks:
         if count:
             block = {"object": start, "object_bytes": end - start, "granularity": "block", "accesses": count}
@@ -256,7 +306,7 @@ def _write_blocks(log: Log, launch: int | None, blocks: list[tuple[int, int, int
         log.sink.note("lower-neighbour", meaning, count=uncertain)
 
 
-def _before_gaps(blocks: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+def _before_gaps(blocks: list[Block]) -> Iterator[Block]:
     """The blocks that no other follows at once."""
     for block, behind in pairwise([*blocks, (-1, -1, 0)]):
         if block[1] != behind[0]:

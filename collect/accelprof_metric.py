@@ -12,24 +12,39 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from ..store.trace import Facts
-from .accelprof_text import NUMBER, PROCESS, Kind, Log
+from .accelprof_text import NUMBER, PROCESS, SIZE, Kind, Log, bounds
 from .files import TraceFile
 from .rowwise import as_json
 from .sink import Sink
 
 __all__ = ["APP_METRIC"]
 
-ALLOCATION = re.compile(rf"Alloc\((-?[0-9]{{1,10}})\) ([0-9]{{1,10}}):\t({NUMBER}) ({NUMBER}) \([^()]{{1,40}}\)")
+ALLOCATION = re.compile(rf"Alloc\((-?[0-9]{{1,10}})\) ([0-9]{{1,10}}):\t({NUMBER}) ({NUMBER}) \(({SIZE})\)")
 LAUNCH = re.compile(
-    rf"Kernel ([0-9]{{1,10}}) \(refs=({NUMBER}), objs=([0-9]{{1,10}}), obj_size=([0-9]{{1,10}}), [^()]{{1,40}}\):\t(.*)"
+    rf"Kernel ([0-9]{{1,10}}) \(refs=({NUMBER}), objs=([0-9]{{1,10}}), obj_size=([0-9]{{1,10}}), ({SIZE})\):\t(.*)"
 )
 INVOCATIONS = re.compile(r"InvCount=([0-9]{1,10})\t(.*)")
-SUMMARY = re.compile(rf"(Number|Maximum|Average|Total) ([a-z ]{{1,40}}): (?:({NUMBER})B?(?: \((.{{1,40}})\))?)")
+COUNT = r"[0-9]{1,20}(?:\.[0-9]{2} [KMBT])?"
+SUMMARY = re.compile(rf"([A-Z][a-z ]{{1,40}}): ({NUMBER})B?(?: \(({SIZE}|{COUNT})\))?")
+PEAK = "Maximum memory usage"
+NAMES = (
+    "Number of allocations",
+    "Number of kernels",
+    PEAK,
+    "Maximum objects per kernel",
+    "Average objects per kernel",
+    "Total objects per kernel",
+    "Maximum object size per kernel",
+    "Average object size per kernel",
+    "Maximum memory accesses per kernel",
+    "Average memory accesses per kernel",
+    "Total memory accesses",
+)
+"""The sums of the summary."""
+
 BUSIEST = re.compile(rf"Maximum memory accesses kernel: .*\(Kernel ID: {NUMBER}\)")
 PER_PAGE = re.compile(r"Average accesses per page: ([0-9.e+-]{1,24}|-?nan|-?inf)")
 RULE = "-" * 30
-SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{2})?) (bytes|KB|MB|GB|TB)")
-UNITS = {"bytes": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 WRAP = 1 << 32
 MANAGED, HOST_MAPPED, HOST_PINNED = 0x2, 0x4, 0x8  # Sanitizer_ResourceMemoryFlags; managed memory comes as 0x6
 
@@ -62,6 +77,8 @@ def _read(file: TraceFile, sink: Sink) -> Facts:
             log.unread(line)
     if found.per_page is None:
         log.truncated("before `Average accesses per page`, the last line of a whole log")
+    else:
+        log.missing(name for name in NAMES if name not in found.summary)
     _write_launches(log, found)
     accesses = sum(refs for _, refs, _, _, _ in found.launches)
     log.charged(sum(refs > 0 for _, refs, _, _, _ in found.launches))
@@ -87,31 +104,37 @@ APP_METRIC = Kind("app_metric", _begins, _read)
 def _take(log: Log, found: _Metric, line: str) -> bool:
     """Reads one line; whether it is one of the log's."""
     if told := LAUNCH.fullmatch(line):
-        accesses = log.number(told[2])
-        if accesses is None:
+        accesses, size = log.number(told[2]), log.size(told[4], told[5])
+        if accesses is None or size is None:
             return False
-        found.launches.append((int(told[1]), accesses, int(told[3]), int(told[4]), told[5]))
+        found.launches.append((int(told[1]), accesses, int(told[3]), size, told[6]))
         return True
     if told := ALLOCATION.fullmatch(line):
         return _allocated(log, found, told)
     if told := INVOCATIONS.fullmatch(line):
+        if told[2] in found.invocations:
+            return False
         found.invocations[told[2]] = int(told[1])
-    elif told := PER_PAGE.fullmatch(line):  # before the other sums, which it looks like where it is a whole number
+    elif told := PER_PAGE.fullmatch(line):
+        if found.per_page is not None:
+            return False
         try:
             found.per_page = float(told[1])
         except ValueError:
             return False
     elif told := SUMMARY.fullmatch(line):
-        found.summary[f"{told[1]} {told[2]}"] = int(told[3])
-        if told[2] == "memory usage":
-            found.peak_text = told[4] or ""
+        if told[1] not in NAMES or told[1] in found.summary or (told[1] == PEAK) > bool(told[3]):
+            return False  # none of the sums, or one that has been, or the peak without the rounded size that tells it
+        found.summary[told[1]] = int(told[2])
+        if told[1] == PEAK:
+            found.peak_text = told[3]
     else:
         return BUSIEST.fullmatch(line) is not None
     return True
 
 
 def _allocated(log: Log, found: _Metric, told: re.Match[str]) -> bool:
-    flags, address, size = int(told[1]), log.number(told[3]), log.number(told[4])
+    flags, address, size = int(told[1]), log.number(told[3]), log.size(told[4], told[5])
     if size is None:
         return False
     found.sizes.append(size)
@@ -158,7 +181,7 @@ def _unwrapped(log: Log, found: _Metric, size: int, objects: int, most: int) -> 
 def _upper_peak(found: _Metric) -> int:
     """The most bytes that can have been allocated at once."""
     total = sum(found.sizes)
-    printed = _interval(found.peak_text)
+    printed = bounds(found.peak_text)
     return min(total, math.ceil(printed[1])) if printed and _possible(found, printed) else total
 
 
@@ -166,23 +189,12 @@ def _possible(found: _Metric, interval: tuple[float, float]) -> bool:
     return interval[0] <= sum(found.sizes) and interval[1] >= max(found.sizes, default=0)
 
 
-def _interval(text: str) -> tuple[float, float] | None:
-    """The sizes that are printed so: the tool rounds to two decimals."""
-    told = SIZE.fullmatch(text)
-    if told is None:
-        return None
-    unit = UNITS[told[2]]
-    near = float(told[1])
-    half = 0.0 if unit == 1 else 0.005
-    return (near - half) * unit, (near + half) * unit
-
-
 def _peak(log: Log, found: _Metric, accesses: int) -> tuple[int | None, int | None]:
     """The peak of allocated memory and how far off it may be: from the rounded size and the accesses per page."""
-    interval = _interval(found.peak_text)
+    interval = bounds(found.peak_text)
     if interval is None:
         return None, None
-    printed = found.summary.get("Maximum memory usage", 0)
+    printed = found.summary.get(PEAK, 0)
     if interval[0] <= printed <= interval[1] and printed != accesses:
         return printed, 0
     meaning = (
@@ -197,23 +209,39 @@ def _peak(log: Log, found: _Metric, accesses: int) -> tuple[int | None, int | No
         log.sink.note("impossible-peak", meaning, example=found.peak_text)
         return None, None
     low, high = interval
-    if accesses and found.per_page and math.isfinite(found.per_page) and found.per_page > 0:
-        near = accesses * 4096 / found.per_page
-        # Six digits are printed: half of the last one, and 32-bit arithmetic before that.
-        error = near * (0.5 * 10.0 ** (math.floor(math.log10(found.per_page)) - 5) / found.per_page + 4e-7)
+    if accesses and found.per_page is not None:
+        near, error = _by_pages(accesses, found.per_page)
         if low <= near + error and near - error <= high:
             low, high = max(low, near - error), min(high, near + error)
+        else:
+            _wrong(log, f"Average accesses per page: {found.per_page}, of a peak of {found.peak_text}")
     total = sum(found.sizes)
     if log.whole and low <= total <= high and total - min(found.sizes, default=0) < low:
         return total, 0  # nothing can have been freed before the peak: it is the sum of all allocations
     return round((low + high) / 2), math.ceil((high - low) / 2)
 
 
+def _by_pages(accesses: int, per_page: float) -> tuple[float, float]:
+    """The peak by the accesses per page of it, and how far off that may be; not a number where it cannot be had."""
+    if not 0 < per_page < math.inf:
+        return math.nan, 0.0
+    near = accesses * 4096 / per_page
+    # Six digits are printed: half of the last one, and 32-bit arithmetic before that.
+    return near, near * (0.5 * 10.0 ** (math.floor(math.log10(per_page)) - 5) / per_page + 4e-7)
+
+
 def _check(log: Log, found: _Metric, accesses: int) -> None:
     """Notes what the summary says otherwise than the rows do."""
-    meaning = "numbers of the log's summary that its rows contradict (counters never set to zero): the rows hold"
     for name, told, computed in _contradictions(found, accesses):
-        log.sink.note("wrong-summary", meaning, example=f"{name}: {told}, by the rows {computed}")
+        _wrong(log, f"{name}: {told}, by the rows {computed}")
+
+
+def _wrong(log: Log, example: str) -> None:
+    meaning = (
+        "numbers of the log's summary that its rows, or the peak of memory, contradict (counters never set to zero): "
+        "the rows hold"
+    )
+    log.sink.note("wrong-summary", meaning, example=example)
 
 
 def _contradictions(found: _Metric, accesses: int) -> Iterator[tuple[str, int, int]]:

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..store.trace import Facts
@@ -11,9 +11,13 @@ from .nvprof_print import decoder_of, lines
 from .rowwise import Rowwise, as_json
 from .sink import Sink
 
-__all__ = ["MOST_OBJECTS", "NUMBER", "PROCESS", "Kind", "Log", "beginning"]
+__all__ = ["MOST_OBJECTS", "NUMBER", "PROCESS", "SIZE", "Kind", "Log", "beginning", "bounds"]
 
 NUMBER = "[0-9]{1,20}"
+SIZE = r"[0-9]{1,20}(?:\.[0-9]{2})? (?:bytes|KB|MB|GB|TB)"
+"""A size as the tool prints it once more for people, rounded to two decimals, behind the bytes."""
+
+UNITS = {"bytes": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 PROCESS = 0
 """The logs name no process: all their rows are of one, numbered 0."""
 
@@ -45,6 +49,15 @@ def beginning(file: TraceFile) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")[:-1]]
 
 
+def bounds(text: str) -> tuple[float, float] | None:
+    """The least and the most bytes that are printed so; None for what is no size."""
+    if re.fullmatch(SIZE, text) is None:
+        return None
+    number, unit = text.split(" ")
+    half = 0.0 if unit == "bytes" else 0.005
+    return (float(number) - half) * UNITS[unit], (float(number) + half) * UNITS[unit]
+
+
 class Log:
     """One log on its way to the sink."""
 
@@ -71,6 +84,12 @@ class Log:
         meaning = "the file ends early: events after that point are missing"
         self.sink.note("truncated", meaning, example=where[:LONGEST])
 
+    def missing(self, parts: Iterable[str]) -> None:
+        """Notes the parts that the tool always writes, and that this log has not."""
+        for part in parts:
+            meaning = "parts that the tool always writes and that are not there: what they would say is not known"
+            self.sink.note("missing-part", meaning, example=part)
+
     def unread(self, line: str) -> None:
         """Keeps a line that is none of the tool's in `other`, while they are not too many."""
         self.whole = False
@@ -87,6 +106,15 @@ class Log:
         meaning = "counters below zero, printed as nearly 2^64 (memory freed that was not seen allocated): left out"
         self.sink.note("wrapped-counter", meaning, example=text)
         return None
+
+    def size(self, text: str, rounded: str | None) -> int | None:
+        """The number of bytes; notes one that is printed otherwise once more for people, where that is not `None`."""
+        value = self.number(text)
+        within = None if rounded is None or value is None else bounds(rounded)
+        if value is not None and within is not None and not within[0] <= value <= within[1]:
+            meaning = "bytes that are not those of the rounded size behind them (a damaged file): the bytes are kept"
+            self.sink.note("size-differs", meaning, example=f"{text} ({rounded})")
+        return value
 
     def launch(self, launch: int) -> None:
         """Takes the number of a launch; notes one that stood in the log before."""

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from ..store.trace import Facts
-from .accelprof_text import NUMBER, PROCESS, Kind, Log
+from .accelprof_text import NUMBER, PROCESS, SIZE, Kind, Log
 from .files import TraceFile
 from .rowwise import as_json
 from .sink import Sink
@@ -17,7 +17,8 @@ __all__ = ["UVM_ADVISOR"]
 
 RULE = re.compile(r"-{80}|={80}")
 HEADING = re.compile(
-    rf"\[([A-Za-z]{{2,12}})\] +(?:max_size: ({NUMBER}) \(.*\)|count: ({NUMBER}) *(?:, size: ({NUMBER}) \(.*\))?)"
+    rf"\[([A-Za-z]{{2,12}})\] +"
+    rf"(?:max_size: ({NUMBER}) \(({SIZE})\)|count: ({NUMBER}) *(?:, size: ({NUMBER}) \(({SIZE})\))?)"
 )
 GROUP = re.compile(
     rf"Op - (.{{0,30}}), op_id: ({NUMBER}), pending_ops: ({NUMBER}), pending_kernels: ({NUMBER}), "
@@ -52,6 +53,8 @@ def _read(file: TraceFile, sink: Sink) -> Facts:
     for line in log.lines(file):
         reading.take(log, line)
     reading.flush(log)
+    labels = (label for pair in LABELS.values() for label in pair if label)
+    log.missing(label for label in labels if label not in reading.labels)
     if reading.incomplete or not reading.headed:
         log.truncated(f"{reading.incomplete} launches without both of their lists")
     _note(log, reading)
@@ -112,11 +115,12 @@ class _Reading:
 
     def _heading(self, log: Log, told: re.Match[str]) -> bool:
         counted, sized = LABELS.get(told[1], ("", ""))
-        numbers = ((counted, told[3]), (sized, told[2] or told[4]))
-        found = {label: number for label, number in numbers if number is not None}
-        if "" in found or (counted and told[2]) or self._group is not None:  # only a peak has no count
-            return False
-        self.labels |= {label: log.number(number) for label, number in found.items()}
+        _, peak, rounded_peak, count, size, rounded_size = told.groups()
+        numbers = ((counted, count, None), (sized, peak or size, rounded_peak or rounded_size))
+        found = {label: (number, rounded) for label, number, rounded in numbers if number is not None}
+        if "" in found or (counted and peak) or self._group is not None or found.keys() & self.labels:
+            return False  # only a peak has no count
+        self.labels |= {label: log.size(*number) for label, number in found.items()}
         return True
 
     def _list(self, log: Log, told: re.Match[str], line: str) -> None:

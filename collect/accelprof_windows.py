@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from ..store.trace import Facts
 from .accelprof_text import PROCESS, Kind, Log
-from .files import TraceFile
+from .files import HEAD, TraceFile
 from .sink import Sink
 
 __all__ = ["TIME_HOTNESS"]
@@ -21,8 +21,11 @@ LEAST_BLOCK = (1 << 32) >> SHIFT
 """No device memory of a 64-bit program lies lower; tells the matrix from others."""
 
 
-def _begins(_: TraceFile, lines: list[str]) -> bool:
-    if len(lines) < 2 or not all(ROW.fullmatch(line) for line in lines):
+def _begins(file: TraceFile, lines: list[str]) -> bool:
+    goes_on = len(file.head) >= HEAD
+    if not lines and goes_on:  # a row of more blocks than are looked at: they are of more than 50 GB
+        lines = [file.head[: file.head.rfind(b" ") + 1].decode("ascii", "replace")]
+    if len(lines) < (1 if goes_on else 2) or not all(ROW.fullmatch(line) for line in lines):
         return False
     blocks, *windows = ([int(number) for number in line.split()] for line in lines)
     ascending = all(a < b for a, b in pairwise(blocks))

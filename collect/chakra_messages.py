@@ -9,7 +9,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
@@ -61,7 +61,7 @@ def list_text(text: str) -> str:
     try:
         readable = whole_characters(PYTHON.sub(_as_json, text))
         return text_of(json.loads(readable, parse_float=Decimal, parse_constant=str))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, InvalidOperation):
         return json.dumps(text, ensure_ascii=False)
 
 

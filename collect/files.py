@@ -4,7 +4,7 @@ import hashlib
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,9 +28,9 @@ class TraceFile:
     is never trusted. `packing` says what is undone on the way to the content (gzip, zip, tar, s3, ...); None for a
     local file that can be opened as it is.
 
-    `sha256` and `size` (bytes of the decompressed content) are set once `blocks` has been read to the end. `damage`
-    says what stopped the decompression early, if anything did; what came before it is good. `heard`, if set, is told
-    the bytes taken from where the input lies, as they are taken.
+    `sha256` and `size` (bytes of the decompressed content) are set once `blocks` has been read to the end, which
+    `whole` says. `damage` says what stopped the decompression early, if anything did; what came before it is good.
+    `heard`, if set, is told the bytes taken from where the input lies, as they are taken.
     """
 
     path: Place
@@ -38,6 +38,7 @@ class TraceFile:
     packing: str | None
     damage: str | None = None
     size: int = 0
+    whole: bool = False
     heard: Callable[[int], None] | None = field(default=None, repr=False)
     _content: tuple[Place, str | None] | None = field(default=None, repr=False)
     _lost: str | None = field(default=None, repr=False)
@@ -48,9 +49,10 @@ class TraceFile:
         """Hash of the decompressed content read so far."""
         return self._hash.hexdigest()
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Generator[bytes]:
         """The decompressed content in blocks of about a megabyte; reading, decoding and hashing run in a thread."""
-        self._hash, self.size, self.damage = hashlib.sha256(), 0, None
+        hashed = self._hash = hashlib.sha256()  # what is left of an earlier reading may still be about to stop
+        self.size, self.whole, self.damage = 0, False, None
         ready: queue.Queue[bytes | BaseException | None] = queue.Queue(maxsize=4)
         stopped = threading.Event()
 
@@ -66,7 +68,7 @@ class TraceFile:
         def feed() -> None:
             try:
                 for block in self._decode():
-                    self._hash.update(block)
+                    hashed.update(block)
                     if not put(block):
                         return
                 put(None)
@@ -81,6 +83,7 @@ class TraceFile:
                     raise item
                 self.size += len(item)
                 yield item
+            self.whole = True
         finally:
             stopped.set()
             thread.join()

@@ -5,13 +5,20 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
 from .jsonrepair import text_of
 from .rowwise import Rowwise
-from .sink import Sink
+from .sink import Sink, piece_of
+from .spool import NOTHING
 
 __all__ = ["KINDS", "Nodes", "Row", "json_text", "nanoseconds"]
 
 Row = dict[str, Any]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 KINDS = {
     0: "invalid",
@@ -36,20 +43,31 @@ COLUMNS = {
     "fw_tid": "forward_thread",
 }
 """Attributes that PyTorch gives its nodes, and the columns that hold them."""
-NOTHING = {"rf_id": 0, "fw_parent": 0, "seq_id": -1, "fw_tid": 0}
+NOTHING_SAID = {"rf_id": 0, "fw_parent": 0, "seq_id": -1, "fw_tid": 0}
 """What an attribute is where there is nothing to say."""
 UNJOINED = frozenset({"process", "thread", "metadata", "kernel", "copy", "fill"})
 """Kinds of nodes that no operator of a profiler trace stands for."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 FARTHEST = 1 << 63
+PIECE = 4096
+"""Nodes in memory as they came."""
 
 
 class Nodes:
-    """Gathers the nodes of one process; they are written together, when it is known how they hang together."""
+    """Gathers the nodes of one process; they are written together, when it is known how they hang together.
+
+    They wait on disk; in memory are tens of thousands of them. At the end the ids and parents of all are, some 50 bytes
+    a node, or 110 where ids do not rise from parents to children: the way up is followed from each.
+    """
 
     def __init__(self, sink: Sink, process: int) -> None:
         self._sink, self._process = sink, process
-        self._nodes: list[Row] = []
+        self._waiting = sink.spool("nodes")
+        self._rows = Rowwise(sink, write=self._wait, piece=PIECE)
+        self._far: list[Row] = []
+        """Nodes whose id or parent no column holds: they are to be told apart, too."""
+        self._count = self._unjoined = 0
+        self._first_unjoined: str | None = None
 
     def add(self, row: Row, attributes: Mapping[str, Any]) -> None:
         """Takes a node: its columns as far as they are known, and what else is said of it by name.
@@ -60,59 +78,113 @@ class Nodes:
         for name, value in attributes.items():
             column = COLUMNS.get(name)
             if column and type(value) is int:
-                row[column] = None if value == NOTHING.get(name) else value
+                row[column] = None if value == NOTHING_SAID.get(name) else value
             elif value not in (None, "", [], {}):
                 args[name] = value
-        self._nodes.append(row | {"process": self._process, "args": args})
+        number, parent = row.get("id"), row.get("parent")
+        if parent == number:
+            row["parent"] = parent = None
+        if _is_unjoined(row, args):
+            if not self._unjoined:
+                self._first_unjoined = row.get("name")
+            self._unjoined += 1
+        self._count += 1
+        row = row | {"process": self._process, "args": json_text(args, self._sink) if args else None}
+        if _is_near(number) and _is_near(parent):
+            self._rows.add("node", row)
+        else:
+            self._far.append(row)
 
     def finish(self) -> int:
         """Writes all nodes and notes what is odd about them; how many there are."""
-        parents = self._parents()
+        self._rows.finish()
+        circled, begin = self._circled(), 0
+        for run in self._waiting.pieces():
+            self._sink.write("node", _opened(run, np.flatnonzero(circled[begin : begin + len(run)])))
+            begin += len(run)
         rows = Rowwise(self._sink)
-        for row in self._nodes:
-            args: Row = row["args"]
-            if row.get("id") in parents:
-                args["parent"] = row.pop("parent")
-            rows.add("node", row | {"args": self._json(args)})
-        unjoined = [row for row in self._nodes if _is_unjoined(row)]
-        if unjoined:
+        for row, within in zip(self._far, circled[begin:], strict=True):
+            opened = {"parent": None, "args": _with_parent(row["args"], row["parent"])} if within else {}
+            rows.add("node", row | opened)
+        if self._unjoined:
             meaning = "nodes without a record-function id: nothing joins them to a Kineto trace of the same run"
-            example = f"{len(unjoined)} of {len(self._nodes)} nodes, first {unjoined[0].get('name')}"
-            self._sink.note("no-record-function-id", meaning, count=len(unjoined), example=example)
+            example = f"{self._unjoined} of {self._count} nodes, first {self._first_unjoined}"
+            self._sink.note("no-record-function-id", meaning, count=self._unjoined, example=example)
         rows.add("process", {"process": self._process, "pid": self._process or None})
         rows.finish()
-        return len(self._nodes)
+        return self._count
 
-    def _parents(self) -> set[int | None]:
-        """Checks ids and parents; the nodes whose parent is not to be followed, since it is below them."""
-        above: dict[int, set[int]] = {}
-        nameless = repeated = 0
-        for row in self._nodes:
-            number, parent = row.get("id"), row.get("parent")
-            if parent is not None and parent == number:
-                row["parent"] = parent = None
-            if number is None:
-                nameless += 1
-                continue
-            repeated += number in above
-            above.setdefault(number, set()).update(() if parent is None else (parent,))
-        circle = _in_circles(above)
-        self._odd("no-node-id", nameless, "nodes without an id: nothing can refer to them")
+    def _wait(self, table: str, columns: Mapping[str, Any]) -> None:
+        self._waiting.append(piece_of(table, columns))
+
+    def _circled(self) -> Bools:
+        """Checks ids and parents; which nodes have a parent that is not to be followed, since it is below them."""
+        numbers, parents = self._links()
+        named, below = numbers != NOTHING, parents != NOTHING
+        known = np.unique(numbers[named])
+        here = below & (known[np.searchsorted(known[:-1], parents)] == parents) if len(known) else np.zeros_like(below)
+        self._odd("no-node-id", int((~named).sum()), "nodes without an id: nothing can refer to them")
+        repeated = int(named.sum()) - len(known)
         self._odd("repeated-node-id", repeated, "nodes with the id of an earlier one: references to it mean either")
-        meaning = "nodes within themselves by their parents: `args` keeps the parent, the column has none"
-        self._odd("parent-circle", len(circle), meaning)
-        orphans = [r for r in self._nodes if r.get("parent") is not None and r["parent"] not in above]
-        example = f"{orphans[0].get('name')} in node {orphans[0]['parent']}" if orphans else None
+        orphans = np.flatnonzero(below & ~here)
+        example = self._example(int(orphans[0])) if len(orphans) else None
         meaning = "nodes whose parent is not in the file: it is kept, and stands for nothing"
         self._odd("orphan-node", len(orphans), meaning, example)
-        return {*circle}
+        here &= named
+        if (parents[here] < numbers[here]).all():
+            return np.zeros(len(numbers), np.bool_)
+        children, above = np.searchsorted(known, numbers[here]), np.searchsorted(known, parents[here])
+        circle = known[_in_circles(children, above, len(known))]
+        meaning = "nodes within themselves by their parents: `args` keeps the parent, the column has none"
+        self._odd("parent-circle", len(circle), meaning)
+        return np.isin(numbers, circle)
+
+    def _links(self) -> tuple[Ints, Ints]:
+        """The ids and parents of all nodes in order, those last that wait apart: then all are numbered anew."""
+        numbers, parents = self._waiting.numbers("id"), self._waiting.numbers("parent")
+        if not self._far:
+            return numbers, parents
+        place: dict[int | None, int] = {None: NOTHING}
+        numbered = [
+            [place.setdefault(one, len(place)) for one in (*_known(near), *(row.get(name) for row in self._far))]
+            for near, name in ((numbers, "id"), (parents, "parent"))
+        ]
+        return np.array(numbered[0], np.int64), np.array(numbered[1], np.int64)
+
+    def _example(self, orphan: int) -> str:
+        far = orphan - len(self._waiting)
+        row = self._far[far] if far >= 0 else self._waiting.rows(np.array([orphan])).to_pylist()[0]
+        return f"{row.get('name')} in node {row['parent']}"
 
     def _odd(self, kind: str, count: int, meaning: str, example: str | None = None) -> None:
         if count:
             self._sink.note(kind, meaning, count=count, example=example)
 
-    def _json(self, args: Row) -> str | None:
-        return json_text(args, self._sink) if args else None
+
+def _is_near(number: int | None) -> bool:
+    """Whether a column holds it, and it stands for nothing else there."""
+    return number is None or NOTHING < number < FARTHEST
+
+
+def _known(numbers: Ints) -> list[int | None]:
+    return [None if number == NOTHING else number for number in numbers.tolist()]
+
+
+def _opened(run: pa.Table, circled: Ints) -> dict[str, Any]:
+    """The columns of the nodes; of those in circles `args` keeps the parent."""
+    columns: dict[str, Any] = dict(zip(run.column_names, run.columns, strict=True))
+    if not len(circled):
+        return columns
+    parents, args = run["parent"].to_pylist(), run["args"].to_pylist()
+    for row in circled.tolist():
+        args[row] = _with_parent(args[row], parents[row])
+        parents[row] = None
+    return columns | {"parent": parents, "args": args}
+
+
+def _with_parent(args: str | None, parent: int | None) -> str:
+    told = f'"parent": {json.dumps(parent)}}}'
+    return "{" + told if args is None else f"{args[:-1]}, {told}"
 
 
 def json_text(value: Any, sink: Sink) -> str | None:
@@ -133,9 +205,9 @@ def _too_deep(sink: Sink) -> None:
     sink.note("too-deep", "values nested too deeply: left out")
 
 
-def _is_unjoined(row: Row) -> bool:
+def _is_unjoined(row: Row, args: Row) -> bool:
     """Whether it is work of the host that could have a record-function id and has none."""
-    return row.get("external") is None and row["kind"] not in UNJOINED and row["args"].get("is_cpu_op") is not False
+    return row.get("external") is None and row["kind"] not in UNJOINED and args.get("is_cpu_op") is not False
 
 
 def nanoseconds(micros: Any) -> int | None:
@@ -145,29 +217,28 @@ def nanoseconds(micros: Any) -> int | None:
     return int(micros * 1000)
 
 
-def _in_circles(above: Mapping[int, set[int]]) -> set[int]:
-    """The nodes from which the way up comes back to where it was (or lies between two such ways)."""
-    left = _unpeeled(above)
-    below: dict[int, set[int]] = {number: set() for number in left}
-    for number in left:
-        for parent in above[number] & left:
-            below[parent].add(number)
-    return _unpeeled(below)
+def _in_circles(children: Ints, parents: Ints, count: int) -> Bools:
+    """Which of so many nodes the way up leads back to, or lie between two such; each child has its parent."""
+    left = _unpeeled(children, parents, count)
+    edges = left[children] & left[parents]
+    return _unpeeled(parents[edges], children[edges], count)
 
 
-def _unpeeled(graph: Mapping[int, set[int]]) -> set[int]:
-    """What is left when nodes that point at none that is left are taken away, again and again; one visit an edge."""
-    waiting = {number: sum(target in graph for target in targets) for number, targets in graph.items()}
-    pointing: dict[int, list[int]] = {}
-    for number, targets in graph.items():
-        for target in targets:
-            pointing.setdefault(target, []).append(number)
-    free = [number for number, count in waiting.items() if not count]
+def _unpeeled(begins: Ints, ends: Ints, count: int) -> Bools:
+    """Which nodes are left when those that point at none that is left are taken away, again and again.
+
+    One visit an edge, in a loop: in rounds over all there would be as many as the way up is long.
+    """
+    order = np.argsort(ends, kind="stable")
+    pointing = begins[order].data
+    first = np.searchsorted(ends[order], np.arange(count + 1)).data
+    pointed = np.bincount(begins, minlength=count)
+    waiting, free = pointed.data, np.flatnonzero(pointed == 0).tolist()
     while free:
         number = free.pop()
-        del waiting[number]
-        for other in pointing.get(number, ()):
+        for place in range(first[number], first[number + 1]):
+            other = pointing[place]
             waiting[other] -= 1
             if not waiting[other]:
                 free.append(other)
-    return set(waiting)
+    return pointed > 0

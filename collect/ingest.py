@@ -188,6 +188,8 @@ def _into(archive: Archive, found: Look, run: str | None, labels: Mapping[str, s
         sink = Sink(staging)
         facts = found.reader.read(file, sink)
         facts = replace(facts, labels={**facts.labels, **labels})
+        if not file.whole:  # the reader stopped at damage: a trace is known by the hash of all there is
+            file.digest()
         if file.damage:
             sink.note("truncated", "the file ends early: events after that point are missing", example=file.damage)
         if not any(TABLES[t].kind is Kind.EVENT for t in sink.rows):

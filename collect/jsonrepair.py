@@ -10,10 +10,10 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
-__all__ = ["FAULTS", "load", "text_of"]
+__all__ = ["FAULTS", "load", "loads", "text_of", "with_repeated"]
 
 FAULTS = {
     "invalid-utf8": "bytes that are not UTF-8: each read as the replacement character",
@@ -26,6 +26,9 @@ FAULTS = {
 
 DEEPEST = 200
 """Values nested deeper than that are not read: reading and writing them takes a call each level."""
+
+LONGEST_INTEGER = 4000
+"""Digits of a whole number that becomes an integer: Python makes none of many more."""
 
 LONGEST_MENDED = 1 << 20
 """Texts longer than that are not mended: so much damage holds more than one event."""
@@ -87,6 +90,20 @@ def _members(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 
 
+def with_repeated(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of those members, some of whose keys come again: of each the last value, the others as `key (2)`."""
+    value, seen = dict(members), dict[str, int]()
+    for key, item in reversed(members):
+        seen[key] = seen.get(key, 0) + 1
+        value.setdefault(key if seen[key] == 1 else f"{key} ({seen[key]})", item)
+    return value
+
+
+def loads(text: str) -> Any:
+    """The value of JSON text that was written by `text_of`, or found to be well formed."""
+    return _decode(text, set(), strict=False)
+
+
 def text_of(value: Any) -> str:
     """The JSON text of a loaded value, its numbers as they were."""
     if isinstance(value, dict):
@@ -105,18 +122,27 @@ def _decode(text: str, faults: set[str], *, strict: bool) -> Any:
         value = dict(members)
         if len(value) < len(members):
             faults.add("duplicate-key")
-            seen: dict[str, int] = {}
-            for key, item in reversed(members):
-                seen[key] = seen.get(key, 0) + 1
-                value.setdefault(key if seen[key] == 1 else f"{key} ({seen[key]})", item)
+            value = with_repeated(members)
         return value
 
     def constant(name: str) -> str:
         faults.add("non-finite")
         return name
 
-    decoder = json.JSONDecoder(strict=strict, parse_float=Decimal, parse_constant=constant, object_pairs_hook=pairs)
+    def fraction(digits: str) -> Decimal | str:
+        try:
+            return Decimal(digits)
+        except InvalidOperation:  # an exponent beyond any decimal
+            return constant(digits)
+
+    decoder = json.JSONDecoder(
+        strict=strict, parse_int=_integer, parse_float=fraction, parse_constant=constant, object_pairs_hook=pairs
+    )
     return decoder.decode(text)
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else Decimal(digits)
 
 
 def _depth(text: str) -> int:

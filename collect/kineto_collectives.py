@@ -1,13 +1,12 @@
 """What NCCL and RCCL kernels say of their collective in their arguments, as columns of the table `collective`."""
 
-import json
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
 
-from .jsonrepair import text_of
+from .jsonrepair import loads, text_of
 from .kineto_record import whole
 
 __all__ = ["collective_columns"]
@@ -27,7 +26,7 @@ def collective_columns(args: pa.DictionaryArray) -> dict[str, pa.Array]:
     """The columns that are told by arguments, given as JSON objects. One parse for each distinct object."""
     distinct = args.unique()
     which = pc.index_in(args.dictionary_decode(), value_set=distinct.dictionary_decode())
-    said: list[dict[str, Any]] = [json.loads(text or "{}") for text in distinct.to_pylist()]
+    said: list[dict[str, Any]] = [loads(text or "{}") for text in distinct.to_pylist()]
     columns = {name: pa.array([_text(one.get(key)) for one in said], pa.string()) for name, key in TEXTS.items()}
     columns |= {name: pa.array([whole(one.get(key)) for one in said], pa.int64()) for name, key in NUMBERS.items()}
     ranks = [one.get("Process Group Ranks") for one in said]
@@ -47,6 +46,6 @@ def _is_list(value: Any) -> bool:
 @cache
 def _spells_list(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), list)
-    except ValueError:
+        return isinstance(loads(text), list)
+    except (ValueError, RecursionError):
         return False

@@ -28,6 +28,8 @@ MEANINGS: Mapping[str, str] = {
 """Kinds of notes about elements, and what they mean."""
 
 EXAMPLE = 120
+MOST = 10**308
+"""Numbers of a counter are below this."""
 
 
 class Elements:
@@ -142,11 +144,12 @@ class Elements:
         extra = event.keys() - {"ph", "name", "pid", "tid", "ts", "args", "cat"}
         if not isinstance(arguments, dict) or not arguments or time is None or not isinstance(name, str) or extra:
             return False
-        if not all(isinstance(v, int | Decimal) and not isinstance(v, bool) for v in arguments.values()):
+        values = {key: _finite(value) for key, value in arguments.items()}
+        if None in values.values():
             return False
-        for key, value in arguments.items():
+        for key, value in values.items():
             series = name if len(arguments) == 1 else f"{name} {key}"
-            row = {"name": series, "time_ns": time, "value": float(value)}
+            row = {"name": series, "time_ns": time, "value": value}
             self._rows["counter"].append({**self._lane(event.get("pid")), **row})
         return True
 
@@ -169,6 +172,13 @@ class Elements:
         else:
             number = whole(pid)
         return {"pid": NOTHING if number is None else number}
+
+
+def _finite(value: Any) -> float | None:
+    """The number as a float; None for what is no number, or too large for one."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not -MOST < value < MOST:
+        return None
+    return float(value)
 
 
 def _joined(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:

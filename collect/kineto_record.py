@@ -17,6 +17,8 @@ from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, TYPES, Kind, Role, 
 __all__ = ["LARGEST_DEVICE", "Record", "lane_number", "nanoseconds", "record_of", "whole"]
 
 LIMIT = 1 << 62
+"""Decimals are held against it as they are: a sum, a product or a size of one may be beyond what decimals can be."""
+
 NON_FINITE = ("NaN", "Infinity", "-Infinity")
 LONGEST = LIMIT - 1
 """Nanoseconds that stand for a duration beyond any clock, which is no less an event of its time."""
@@ -49,7 +51,7 @@ def whole(value: Any) -> int | None:
     if isinstance(value, int):
         number = value
     elif isinstance(value, Decimal):
-        number = int(value) if abs(value) < LIMIT and value == value.to_integral_value() else None
+        number = int(value) if -LIMIT < value < LIMIT and value == value.to_integral_value() else None
     elif isinstance(value, str):
         try:
             number = int(value, 16 if value[:2].lower() == "0x" else 10)
@@ -65,7 +67,7 @@ def nanoseconds(value: Any) -> int | None:
             number = Decimal(value)
         except InvalidOperation:
             return None
-        if number.is_finite() and abs(number) < LIMIT // 1000:
+        if number.is_finite() and -LIMIT // 1000 < number < LIMIT // 1000:
             return int((number * 1000).to_integral_value())
     return None
 

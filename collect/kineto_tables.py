@@ -3,7 +3,6 @@
 What a table has no column for stays in its `args`. Of metadata events the time is dropped: it says nothing.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +14,7 @@ import pyarrow.compute
 
 from ..store.tables import COPY_KINDS
 from . import kineto_layout as layout
-from .jsonrepair import text_of
+from .jsonrepair import loads, text_of
 from .kineto_args import with_member
 from .kineto_batch import Batch, Rows
 from .kineto_collectives import collective_columns
@@ -389,9 +388,14 @@ def _told_by_args(columns: Columns) -> dict[str, Any]:
     kinds, peers = columns["kind"].to_pylist(), [None] * len(columns["kind"])
     unknown = [i for i, kind in enumerate(kinds) if kind in (None, "PtoP")]
     for i in unknown:  # a loop over rows: copies between devices, and names no version is known to write
-        args = json.loads(columns["args"][i].as_py() or "{}")
+        args = loads(columns["args"][i].as_py() or "{}")
         if kinds[i] is None and args.get("kind") in COPY_KINDS:
             kinds[i] = args["kind"]
-        ends = {args.get("fromDevice"), args.get("toDevice")} - {int(columns["device"][i]), None}
+        ends = {end for name in ("fromDevice", "toDevice") if _is_device(end := args.get(name))}
+        ends -= {int(columns["device"][i])}
         peers[i] = ends.pop() if len(ends) == 1 else None
     return {"kind": pa.array(kinds, pa.string()), "peer_device": pa.array(peers, pa.int32())} if unknown else {}
+
+
+def _is_device(value: Any) -> bool:
+    return type(value) is int and 0 <= value < LARGEST_DEVICE

@@ -41,7 +41,7 @@ class Slices:
     def __init__(self, rows: Rowwise) -> None:
         self._rows = rows
         self.devices: dict[tuple[int, int], str | None] = {}
-        self.unplaced = 0
+        self.unplaced = self.streamless = 0
         self.on_host = 0
 
     def slice(self, begin: Begin, end_ns: int, track: Track, process: int) -> None:
@@ -109,6 +109,7 @@ class Slices:
         self.devices.setdefault((row["process"], device), _agent_kind(args))
         stream = _take(args, QUEUES + STREAMS)
         stream = track.lane if stream is None else stream
+        self.streamless += stream is None
         stream = 0 if stream is None else stream
         return {"device": device, "stream": stream, "correlation": _take(args, CORRELATIONS)}
 

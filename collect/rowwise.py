@@ -14,21 +14,22 @@ __all__ = ["Gathered", "Rowwise", "as_json"]
 
 PIECE = 50_000
 BROKEN = "\N{REPLACEMENT CHARACTER}"
+Write = Callable[[str, Mapping[str, Any]], None]
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Gathered:
     """Rows of each table, handed over in pieces: `take` is given the table's name and its next rows."""
 
-    def __init__(self, take: Callable[[str, list[dict[str, Any]]], None]) -> None:
-        self._take = take
+    def __init__(self, take: Callable[[str, list[dict[str, Any]]], None], piece: int = PIECE) -> None:
+        self._take, self._piece = take, piece
         self._rows: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, table: str, row: dict[str, Any]) -> None:
         """Appends one row: column name to value; columns left out are null."""
         rows = self._rows.setdefault(table, [])
         rows.append(row)
-        if len(rows) >= PIECE:
+        if len(rows) >= self._piece:
             self._take(table, self._rows.pop(table))
 
     def finish(self) -> None:
@@ -38,24 +39,24 @@ class Gathered:
 
 
 class Rowwise(Gathered):
-    """Gathers rows for a sink.
+    """Gathers rows for a sink, or for `write`, which takes them as that does, at most `piece` of a table at once.
 
     A number too large for its column becomes null there, or takes the row with it where the column may not be null;
     both are counted in a note.
     """
 
-    def __init__(self, sink: Sink) -> None:
-        super().__init__(self._write)
-        self._sink = sink
+    def __init__(self, sink: Sink, *, write: Write | None = None, piece: int = PIECE) -> None:
+        super().__init__(self._checked, piece)
+        self._sink, self._write = sink, write or sink.write
 
-    def _write(self, table: str, rows: list[dict[str, Any]]) -> None:
+    def _checked(self, table: str, rows: list[dict[str, Any]]) -> None:
         for column in TABLES[table].columns:
             if pa.types.is_integer(column.type):
                 rows = self._fitting(table, rows, column.name, column.type.bit_width, required=column.required)
         if rows:
             columns = {name: [row.get(name) for row in rows] for name in TABLES[table].names}
             self._count_broken(table, columns)
-            self._sink.write(table, columns)
+            self._write(table, columns)
 
     def _count_broken(self, table: str, columns: dict[str, list[Any]]) -> None:
         """Counts texts that lost bytes on their way: readers put the replacement character where they are no UTF-8."""

@@ -1,6 +1,7 @@
 """Where a reader hands its events: fills in what it left out, repairs, counts, links, and passes on to the archive."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,8 +65,12 @@ class Sink:
     def spool(self, name: str) -> Spool:
         """A place for rows that wait, by name; removed with all others when the trace is finished."""
         if name not in self._spools:
-            self._spools[name] = Spool(self._staging.scratch() / name)
+            self._spools[name] = Spool(self.scratch(name))
         return self._spools[name]
+
+    def scratch(self, name: str) -> Path:
+        """Where a file for what waits may be written, by name; gone when the trace is finished."""
+        return self._staging.scratch() / name
 
     def note(self, kind: str, meaning: str, *, count: int = 1, example: str | None = None) -> None:
         """Counts a data-quality remark; the first example is kept, the meaning is the same for all of a kind."""
@@ -79,6 +84,7 @@ class Sink:
             self._flush(name)
             self._staging.end(name)
         give_back(sum(self.rows.values()))
+        self._since_trim = 0
         linked = {name: spool for name, spool in self._spools.items() if name in LINKED and len(spool)}
         before = ""
         for name, rows in link(linked, self.note):

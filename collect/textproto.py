@@ -2,16 +2,18 @@
 
 The schema says which fields there are: message to field name to (number, type). A type is the name of a message or
 an enum of the schema, or one of int, bool, fixed64, double, text. Fields it does not know are passed over and counted.
+Held are one message as bytes and the text of one token.
 """
 
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from operator import itemgetter
 
 from .protobuf import BYTES, FIXED64, VARINT
+from .text_window import TextWindow
 
 __all__ = ["Schema", "TextError", "TextMessages", "encoded_field"]
 
@@ -25,13 +27,20 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+CUT = re.compile(r"""(?:\s|\#[^\n]*)*+(?:["'][^\n]*|[\w.+-]*)\Z""")
+"""What may become a token when more text comes: a quoted text without its end, or part of a number."""
 EXTENSION = re.compile(r"\s*([\w./-]+)\s*\]")
+CUT_EXTENSION = re.compile(r"\s*[\w./-]*\s*\Z")
 ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 CLOSERS = {"{": "}", "<": ">"}
 TRUTHS = {"true": 1, "True": 1, "t": 1, "1": 1, "false": 0, "False": 0, "f": 0, "0": 0}
 DEEPEST = 64
 MASK = (1 << 64) - 1
+SHORT = [bytes((value,)) for value in range(128)]
+"""Numbers of one byte, as most are."""
+MOST_BLANK = 1 << 16
+"""Characters after damage that are looked through for anything but blanks."""
 
 Parts = list[tuple[int, bytes]]
 """Encoded fields with their numbers."""
@@ -53,14 +62,12 @@ class Schema:
     enums: Mapping[str, Mapping[str, int]]
 
 
-@dataclass
 class TextMessages:
-    """A text; `unknown` counts what of it the schema has no place for."""
+    """A text, in pieces; `unknown` counts what of it the schema has no place for."""
 
-    text: str
-    schema: Schema
-    unknown: Counter[str] = field(default_factory=Counter[str])
-    _at: int = 0
+    def __init__(self, pieces: Iterable[str], schema: Schema) -> None:
+        self._window, self._schema = TextWindow(pieces), schema
+        self.unknown: Counter[str] = Counter()
 
     def each(self, name: str, kind: str) -> Iterator[bytes]:
         """The contents of the top message's fields of that name and kind of message; `TextError` at damage."""
@@ -92,7 +99,7 @@ class TextMessages:
         return b"".join(content for _, content in sorted(out, key=itemgetter(0)))
 
     def _field(self, kind: str | None, name: str, out: Parts, depth: int) -> None:
-        known = self.schema.messages[kind].get(name) if kind else None
+        known = self._schema.messages[kind].get(name) if kind else None
         if known is None and (kind is not None or depth == 0):
             self.unknown[name] += 1
         found = self._next_after_colon()
@@ -106,7 +113,7 @@ class TextMessages:
     def _value(self, found: re.Match[str], known: tuple[int, str] | None, name: str, out: Parts, depth: int) -> None:
         """One value of a field, appended as bytes where it is what the schema says."""
         mark = found["mark"]
-        nested = known is not None and known[1] in self.schema.messages
+        nested = known is not None and known[1] in self._schema.messages
         if mark in CLOSERS:
             inner = self._message(known[1] if known and nested else None, CLOSERS[mark], depth + 1)
             content = encoded_field(known[0], BYTES, inner) if known and nested else None
@@ -122,8 +129,8 @@ class TextMessages:
         """A word or a number as text, or what quoted texts hold, one after another."""
         if found["text"] is not None:
             contents = [_content(found["text"])]
-            while (following := TOKEN.match(self.text, self._at)) and following["text"] is not None:
-                self._at = following.end()
+            while (following := self._matched(TOKEN, CUT)) and following["text"] is not None:
+                self._window.at = following.end()
                 contents.append(_content(following["text"]))
             return b"".join(contents)
         sign = found["mark"] if found["mark"] == "-" else ""
@@ -143,8 +150,8 @@ class TextMessages:
             return None if value is None else encoded_field(number, FIXED64, struct.pack("<d", value))
         if kind == "bool":
             integer = TRUTHS.get(token)
-        elif kind in self.schema.enums:
-            integer = self.schema.enums[kind].get(token, _integer(token))
+        elif kind in self._schema.enums:
+            integer = self._schema.enums[kind].get(token, _integer(token))
         else:
             integer = _integer(token)
         if integer is None or kind == "text":
@@ -157,10 +164,10 @@ class TextMessages:
         """The name of a field; that of an extension stands in brackets."""
         if found["name"] is not None:
             return found["name"]
-        extension = EXTENSION.match(self.text, self._at) if found["mark"] == "[" else None
+        extension = self._matched(EXTENSION, CUT_EXTENSION) if found["mark"] == "[" else None
         if extension is None:
             raise self._error("no name of a field")
-        self._at = extension.end()
+        self._window.at = extension.end()
         return f"[{extension[1]}]"
 
     def _next_after_colon(self) -> re.Match[str]:
@@ -168,15 +175,32 @@ class TextMessages:
         return self._next() if found["mark"] == ":" else found
 
     def _next(self) -> re.Match[str]:
-        found = TOKEN.match(self.text, self._at)
+        window = self._window
+        found = TOKEN.match(window.text, window.at)
+        if found is None or found.end() == len(window.text):  # else a call is saved, of which there are many
+            found = self._matched(TOKEN, CUT)
         if found is None:
             raise self._error("something that is no part of a message")
-        self._at = found.end()
+        window.at = found.end()
         return found
 
+    def _matched(self, pattern: re.Pattern[str], cut: re.Pattern[str]) -> re.Match[str] | None:
+        """What stands here; text is taken while what is held ends with it, or within it, as `cut` finds."""
+        window = self._window
+        while True:
+            found = pattern.match(window.text, window.at)
+            if found is not None and found.end() < len(window.text):
+                return found
+            if (found is None and cut.match(window.text, window.at) is None) or not window.more():
+                return found
+
     def _error(self, what: str) -> TextError:
-        ended = not self.text[self._at :].strip() if len(self.text) - self._at < 1 << 16 else False
-        return TextError(self.text.count("\n", 0, self._at) + 1, "the end within a message" if ended else what)
+        window = self._window
+        while len(window.text) - window.at < MOST_BLANK and window.more():
+            pass
+        ended = len(window.text) - window.at < MOST_BLANK and not window.text[window.at :].strip()
+        line = window.lines + window.text.count("\n", 0, window.at) + 1
+        return TextError(line, "the end within a message" if ended else what)
 
 
 def encoded_field(number: int, wire: int, content: bytes) -> bytes:
@@ -185,6 +209,8 @@ def encoded_field(number: int, wire: int, content: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
+    if value < len(SHORT):
+        return SHORT[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

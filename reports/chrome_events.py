@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from ..collect.jsonrepair import loads, text_of
+
 __all__ = ["EVENTS", "as_events"]
 
 _ON_DEVICE = {"device": "device", "context": "context", "stream": "stream", "correlation": "correlation"}
@@ -69,11 +71,11 @@ def _with_moved(rows: pl.DataFrame, members: tuple[str, ...]) -> pl.DataFrame:
     columns: dict[str, list[str | None]] = {f"{name}_": [None] * len(rows) for name in _MOVED}
     args = rows["args"].to_list()
     for at in found.arg_true().to_list():  # a loop over rows: the few whose events stood in an unusual place
-        said = json.loads(args[at])
+        said = loads(args[at])
         for name in members:
             if name in said:
-                columns[f"{name}_"][at] = json.dumps(said.pop(name), ensure_ascii=False)
-        args[at] = json.dumps(said, ensure_ascii=False)
+                columns[f"{name}_"][at] = text_of(said.pop(name))
+        args[at] = text_of(said)
     moved = [pl.Series(name, values, pl.String) for name, values in columns.items()]
     return rows.with_columns(pl.Series("args", args, pl.String), *moved)
 

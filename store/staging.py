@@ -177,7 +177,7 @@ def _layout(table: Table, first: "pa.Table") -> dict[str, Any]:
 
     Measured on kernels sorted by (device, stream, start): 7 bytes a row, against 12 with the library's defaults.
     Durations are noise that deltas would double: their bytes are stored apart, which leaves zstd the upper ones.
-    Operators jump from thread to thread in some traces and climb in others: the first rows decide.
+    Operators jump from thread to thread in some traces and climb in others: where there are many, the first decide.
     """
     import pyarrow as pa
 
@@ -188,7 +188,7 @@ def _layout(table: Table, first: "pa.Table") -> dict[str, Any]:
     encoding = {name: DELTA for name in names if name in whole}
     if has_length(table):
         encoding[LENGTH] = SPLIT
-    if "op" in encoding:
+    if "op" in encoding and len(first) >= LEAST_ROWS:
         encoding["op"] = min(DELTA, SPLIT, key=lambda way: _size(first.select(["op"]), way))
     return {
         "compression": "zstd",

@@ -24,7 +24,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 KINDS = (APP_METRIC, APP_ANALYSIS, UVM_ADVISOR, HOT_ANALYSIS, TIME_HOTNESS, EVENT_TRACE)
 

@@ -1,11 +1,11 @@
 """Execution graphs of Chakra (`*.et`): metadata, then one protobuf message a node, each after its length.
 
 Nodes depend on each other by control and by data. What PyTorch said of a node stands in its attributes; converters
-and simulators add their own.
+and simulators add their own. Nodes are taken one by one; what of them must be joined is told with `Nodes`.
 """
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from ...store.errors import UnreadableFile
@@ -49,28 +49,24 @@ def recognises(file: TraceFile) -> bool:
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every node to the sink and returns the facts; `UnreadableFile` where damage leaves no node."""
     damage = Damage()
-    metadata: Row = {}
-    found: list[tuple[Row, Row]] = []
-    for at, message in enumerate(delimited(file.blocks(), damage)):
+    messages = delimited(file.blocks(), damage)
+    first = next(messages, b"")
+    metadata = _metadata(first) if _is_metadata(first) else None
+    said = metadata or {}
+    pid = said.get("pid")
+    nodes = Nodes(sink, pid if type(pid) is int and 0 <= pid < 1 << 63 else 0)
+    for message in messages if metadata is not None else chain((first,), messages):
         try:
-            if at == 0 and _is_metadata(message):
-                metadata = _metadata(message)
-            else:
-                found.append(_node(message, sink))
+            nodes.add(*_node(message, sink))
         except MalformedError as error:
             sink.note("bad-node", "parts of the graph or tree that are no nodes: left out", example=str(error))
-    if not found and damage.count:
+    if not nodes.finish() and damage.count:
         raise UnreadableFile(f"{file.path}: damaged ({damage.first}), without any node", "copy or convert it again")
-    pid = metadata.get("pid")
-    nodes = Nodes(sink, pid if type(pid) is int and 0 <= pid < 1 << 63 else 0)
-    for row, attributes in found:
-        nodes.add(row, attributes)
-    nodes.finish()
     if damage.count and not file.damage:
         meaning = "the file ends early: events after that point are missing"
         sink.note("truncated", meaning, count=damage.count, example=damage.first)
-    labels = {k: v if isinstance(v, str) else json_text(v, sink) or "" for k, v in metadata.items()}
-    schema = metadata.get("schema")
+    labels = {k: v if isinstance(v, str) else json_text(v, sink) or "" for k, v in said.items()}
+    schema = said.get("schema")
     return Facts("chakra", producer="Chakra" if schema is None else f"Chakra, schema {schema}", labels=labels)
 
 

@@ -2,7 +2,7 @@
 
 A graph of operators with their inputs, outputs and parents, without times: when the observer began and ended, by a
 clock of its own, is kept as labels. A trace that chakra_trace_link has joined with a profile has the device's work as
-further nodes, and times.
+further nodes, and times. Nodes are taken one by one; what of them must be joined is told with `Nodes`.
 """
 
 import re
@@ -12,14 +12,15 @@ from typing import Any
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
-from ..graph_json import Document, decoded_text
+from ..graph_json import Document
 from ..graph_nodes import KINDS, Nodes, Row, json_text, nanoseconds
 from ..jsonrepair import FAULTS
 from ..sink import Sink
+from ..text_window import decoded
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 PYTORCH, CHAKRA = "nodes", "workload_graph"
 LISTS = frozenset({PYTORCH, CHAKRA})
@@ -45,7 +46,7 @@ def recognises(file: TraceFile) -> bool:
     """Whether it is an object with a list of nodes, of which the first has the keys of its kind, or a known schema."""
     if LIST.search(file.head) is None:
         return False
-    document = Document(file.head.decode(errors="replace"), LISTS)
+    document = Document(decoded((file.head,)), LISTS)
     if document.key is None or "traceEvents" in document.members:
         return False
     first = next(document.elements(), None)
@@ -57,7 +58,8 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every node to the sink and returns the facts; `UnreadableFile` where damage leaves no node."""
-    document = Document(decoded_text(file), LISTS)
+    blocks = file.blocks()
+    document = Document(decoded(blocks), LISTS)
     pid = _number(document.members.get("pid")) or 0
     nodes = Nodes(sink, pid if 0 <= pid < 1 << 63 else 0)
     for element in document.elements():
@@ -66,6 +68,8 @@ def read(file: TraceFile, sink: Sink) -> Facts:
         else:
             meaning = "parts of the graph or tree that are no nodes: left out"
             sink.note("bad-node", meaning, example=str(element)[:80])
+    for _ in blocks:  # what damage left unread: whether the file is cut is known at its end
+        pass
     _report(file, document, sink, nodes.finish())
     schema = document.members.get("schema")
     labels = {k: v if isinstance(v, str) else json_text(v, sink) or "" for k, v in document.members.items()}
@@ -88,6 +92,8 @@ def _report(file: TraceFile, document: Document, sink: Sink, count: int) -> None
         sink.note("bad-node", meaning, count=document.damaged, example=document.first_damaged)
     if document.loose:
         sink.note("mended", FAULTS["mended"], count=document.loose, example=document.first_loose)
+    if document.repeated:
+        sink.note("duplicate-key", FAULTS["duplicate-key"], count=document.repeated, example=document.first_repeated)
     if not document.closed and not file.damage:  # which ingest notes by itself
         meaning = "the file ends early: events after that point are missing"
         sink.note("truncated", meaning, example=f"after {count} nodes")

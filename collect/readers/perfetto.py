@@ -21,7 +21,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 NUMBERS = frozenset({3, 8, 10, 13, 41, 42, 58, 79, 87, 98})
 """Fields of a packet that are numbers; all others are messages or bytes."""
@@ -126,6 +126,9 @@ class _Reading:
         if self._slices.unplaced:
             meaning = "device work that does not say on which device: taken for device 0"
             self._sink.note("no-device", meaning, count=self._slices.unplaced)
+        if self._slices.streamless:
+            meaning = "device work of no stated stream: counted as stream 0"
+            self._sink.note("no-stream", meaning, count=self._slices.streamless)
         if self._slices.on_host:
             note_host_copies(self._sink, self._slices.on_host)
         if unnamed := sum(sequence.unnamed for sequence in self._sequences.values()):

@@ -1,11 +1,14 @@
 """Perfetto traces as text (`*.textproto`): the packets of a protobuf trace, written out by name.
 
-They are encoded as the bytes they stand for and read as those are. Fields that are not known here are counted.
+They are encoded as the bytes they stand for, a packet at a time; these wait on disk, since they are read twice, as
+`perfetto` reads bytes. In memory is what that joins: tracks, interned names, slices that are open, arrows' numbers.
+Fields that are not known here are counted.
 """
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
@@ -13,16 +16,15 @@ from ..files import TraceFile
 from ..perfetto_schema import PERFETTO
 from ..protobuf import BYTES
 from ..sink import Sink
+from ..text_window import decoded
 from ..textproto import TextError, TextMessages, encoded_field
 from . import perfetto
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
+BLOCK = 1 << 20
 PACKETS, PACKET, KIND = 1, "packet", "TracePacket"
 BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*+packet\s*:?\s*[{<]")
 KNOWN = re.compile(
@@ -33,13 +35,15 @@ KNOWN = re.compile(
 
 @dataclass
 class _Encoded(TraceFile):
-    """The file as if its content were the bytes that its text stands for."""
+    """The file as if its content were the bytes that its text stands for, which are in another."""
 
-    content: bytes = b""
+    encoded: Path = field(kw_only=True)
 
-    def blocks(self) -> "Iterator[bytes]":
-        """The bytes."""
-        yield self.content
+    def blocks(self) -> Iterator[bytes]:
+        """The bytes in blocks of a megabyte."""
+        with self.encoded.open("rb") as content:
+            while block := content.read(BLOCK):
+                yield block
 
 
 def recognises(file: TraceFile) -> bool:
@@ -49,21 +53,21 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` where damage leaves no packet."""
-    text = b"".join(file.blocks()).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    messages = TextMessages(text, PERFETTO)
-    content = bytearray()
-    try:
-        for packet in messages.each(PACKET, KIND):
-            content += encoded_field(PACKETS, BYTES, packet)
-    except TextError as error:
-        if not content:
-            raise UnreadableFile(
-                f"{file.path}: damaged ({error}), before its first packet ends",
-                "copy it again, or give the binary trace",
-            ) from error
-        meaning = "the file is cut or damaged: what follows that place is missing"
-        sink.note("damaged", meaning, example=str(error))
-    facts = perfetto.read(_Encoded(file.path, file.head, None, content=bytes(content)), sink)
+    messages = TextMessages(decoded(file.blocks(), "utf-8-sig", "surrogateescape"), PERFETTO)
+    encoded = sink.scratch("packets")
+    with encoded.open("wb") as content:
+        try:
+            for packet in messages.each(PACKET, KIND):
+                content.write(encoded_field(PACKETS, BYTES, packet))
+        except TextError as error:
+            if not content.tell():
+                raise UnreadableFile(
+                    f"{file.path}: damaged ({error}), before its first packet ends",
+                    "copy it again, or give the binary trace",
+                ) from error
+            meaning = "the file is cut or damaged: what follows that place is missing"
+            sink.note("damaged", meaning, example=str(error))
+    facts = perfetto.read(_Encoded(file.path, file.head, None, encoded=encoded), sink)
     if messages.unknown:
         name, _ = messages.unknown.most_common(1)[0]
         meaning = "fields of the text that are not known here: not read"

@@ -6,7 +6,7 @@ mostly as the leaves. After the tree stand the devices by kind and number.
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ...store.errors import UnreadableFile
@@ -40,7 +40,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     text = decoded_text(file).removeprefix("\ufeff")
     try:
         parts = json.loads(text, strict=False, parse_float=Decimal, parse_constant=str)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, InvalidOperation) as error:
         place = f" at character {error.pos} of {len(text)}" if isinstance(error, json.JSONDecodeError) else ""
         raise UnreadableFile(
             f"{file.path}: JSON that is cut off, damaged or nested too deeply{place}",
@@ -121,7 +121,7 @@ def _whole(members: Row, name: str) -> int | None:
     if isinstance(value, str):
         number = int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
     elif isinstance(value, Decimal):
-        number = int(value) if abs(value) < 1 << 63 and value == int(value) else None
+        number = int(value) if -(1 << 63) < value < 1 << 63 and value == int(value) else None
     else:
         number = value if type(value) is int else None
     if number is not None:

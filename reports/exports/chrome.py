@@ -1,10 +1,10 @@
 """Chrome trace-event JSON (.json): for chrome://tracing, TensorBoard, HTA and others that read PyTorch's profiles."""
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...collect.jsonrepair import loads, text_of
 from ...store.trace import Trace
 from ..export_file import opened
 
@@ -44,7 +44,7 @@ def write(trace: Trace, path: Path, tables: Collection[str]) -> tuple[str, ...]:
                     out.write((before + ",\n".join(as_events(name, rows, lanes))).encode("utf-8", "replace"))
                     before = ",\n"
         for event in _metadata(trace, connection):
-            out.write((before + _compact(event)).encode("utf-8", "replace"))
+            out.write((before + text_of(event)).encode("utf-8", "replace"))
             before = ",\n"
         out.write(b"\n]}\n")
     return ()
@@ -71,19 +71,15 @@ def _head(trace: Trace) -> str:
     if facts.base_unix_ns:
         members["baseTimeNanoseconds"] = facts.base_unix_ns
     members.pop("traceEvents", None)
-    inner = _compact(members)[1:-1]
+    inner = text_of(members)[1:-1]
     return "{" + inner + ("," if inner else "") + '"traceEvents":['
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _value(text: str) -> Any:
     """A label's value as it stood in JSON: what is not JSON was a text."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return loads(text)
+    except (ValueError, RecursionError):
         return text
 
 
@@ -100,7 +96,7 @@ def _devices(trace: Trace) -> Iterator[dict[str, Any]]:
         major, dot, minor = (row["architecture"] or "").partition(".")
         if dot and major.isdecimal() and minor.isdecimal():
             device |= {"computeMajor": int(major), "computeMinor": int(minor)}
-        yield device | (json.loads(row["args"]) if row["args"] else {})
+        yield device | (loads(row["args"]) if row["args"] else {})
 
 
 def _metadata(trace: Trace, connection: "duckdb.DuckDBPyConnection") -> Iterator[dict[str, Any]]:
@@ -108,7 +104,7 @@ def _metadata(trace: Trace, connection: "duckdb.DuckDBPyConnection") -> Iterator
     if not trace.has("track"):
         return
     for process, track, name, kind, args in _rows(connection, "select process, track, name, kind, args from track"):
-        said: dict[str, Any] = json.loads(args) if args else {}
+        said: dict[str, Any] = loads(args) if args else {}
         place = {"pid": said.pop("pid", process), "tid": 0 if track is None else track}
         what = {"thread": "thread_name", "stream": "thread_name", "process": "process_name"}.get(str(kind), str(kind))
         if kind != "lane" and not (kind == "stream" and "pid" not in str(args)):

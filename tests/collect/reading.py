@@ -5,12 +5,13 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tracelode.collect.files import Reader, open_file
+from tracelode.collect.files import Reader, TraceFile, open_file
 from tracelode.collect.sink import Sink
 from tracelode.store import stored
 from tracelode.store.archive import Archive
@@ -66,9 +67,24 @@ class Told:
         return {kind: note.count for kind, note in self.notes.items()}
 
 
-def read(reader: Reader, path: Path, folder: Path) -> Told:
-    """Reads the file as ingest does; `folder` is for the archive."""
+@dataclass
+class InBlocks(TraceFile):
+    """A file that is not packed, its content in blocks of so many bytes."""
+
+    length: int = 1
+
+    def blocks(self) -> Iterator[bytes]:
+        """The content."""
+        with Path(str(self.path)).open("rb") as content:
+            while block := content.read(self.length):
+                yield block
+
+
+def read(reader: Reader, path: Path, folder: Path, *, length: int | None = None) -> Told:
+    """Reads the file as ingest does, or in blocks of that length; `folder` is for the archive."""
     file = open_file(path)
+    if length:
+        file = InBlocks(path, file.head, None, length=length)
     assert reader.recognises(file)
     with Archive(folder / "archive").stage() as staging:
         sink = Sink(staging)

@@ -104,3 +104,23 @@ def test_a_second_writer_shows(tell: Tell) -> None:
 def test_a_kernel_named_like_a_line_of_the_log_is_a_name(tell: Tell) -> None:
     told = tell(app_analysis([Launch("Kernel ID: 7", 3), Launch("<script>", 4)]))
     assert [row["kernel"] for row in told["launch_memory"]] == ["Kernel ID: 7", "<script>"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "noted"),
+    [
+        ("Memory Stats:\n", "", {"unread-line": 4, "missing-part": 4}),  # its sums are not those of the tensors
+        ("  Free Count: 3\n", "", {"missing-part": 1}),
+        ("  Free Count: 3\n", "  Free Count: 3\n  Free Count: 4\n", {"unread-line": 1}),
+        ("Kernel Stats:\n", "Kernel Stats:\nKernel Stats:\n", {"unread-line": 1}),
+        ("(4.00 MB)", "(4x00 MB)", {"unread-line": 1, "truncated": 1}),
+        ("(4.00 MB)", "(4.01 MB)", {"size-differs": 1}),
+        (" (4.00 MB)", "", {}),
+    ],
+)
+def test_sums_and_sections_are_there_once(old: str, new: str, noted: dict[str, int], tell: Tell) -> None:
+    assert old in LOG
+    told = tell(LOG.replace(old, new, 1))
+    assert told.counts() == {"fixed-name": 1, "lower-neighbour": 1, **noted}
+    assert told.facts.labels["tensor_live_bytes"] == "2048"
+    assert told.facts.labels.get("tensor_frees") == (None if noted == {"missing-part": 1} else "3")

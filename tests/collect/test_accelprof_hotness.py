@@ -163,3 +163,45 @@ def test_other_numbers_are_not_taken_for_blocks(text: str, tmp_path: Path) -> No
 def test_an_object_of_absurd_size_is_no_object(tmp_path: Path) -> None:
     (tmp_path / "kernel_0.txt").write_text(f"{A} {A + BLOCK} 1\n\n{A} {1 << 66}\n\n")
     assert not accelprof.recognises(open_file(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (f"{A + BLOCK} {A + 2 * BLOCK} 0\n", ""),  # a block that nothing accessed, but of an object that is there
+        (f"{A + BLOCK} {A + 2 * BLOCK} 0\n", f"{A + BLOCK} {A + 2 * BLOCK - 1} 0\n"),
+        (f"Tensor start {'-' * 42}{A}", f"Tensor start {'-' * 42}{A + 512}"),
+        (f"Tensor end {'-' * 42}{A + 4 * MIB}\n", ""),
+        (f"{A} {4 * MIB}\n", f"{A} {4 * MIB - 1}\n"),  # a tensor
+        (f"\n{C} {MIB}\n", "\n"),  # an object
+    ],
+)
+def test_parts_of_a_file_that_contradict_each_other_are_noted(old: str, new: str, tell: Tell) -> None:
+    files = run(SECOND, FIRST)
+    assert old in files["kernel_1.txt"]
+    told = tell(files | {"kernel_1.txt": files["kernel_1.txt"].replace(old, new, 1)})
+    assert (told.notes["parts-differ"].count, told.notes["parts-differ"].example) == (1, "kernel_1.txt")
+    assert sum(row["accesses"] for row in told["access"]) == 29
+
+
+def test_an_address_that_is_there_twice_has_its_first_size(tell: Tell) -> None:
+    files = run(SECOND, FIRST)
+    told = tell(
+        files | {"kernel_1.txt": files["kernel_1.txt"].replace(f"\n{B} {2 * MIB}\n", f"\n{A} 512\n{B} {2 * MIB}\n")}
+    )
+    assert told.counts() == {"lower-neighbour": 3, "unread-line": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        (f"{A + BLOCK} {A + 2 * BLOCK} 0\n", "", "totals-differ"),
+        (f"{A + BLOCK} {A + 2 * BLOCK} 0\n", f"{A + BLOCK} {A + BLOCK + 1} 0\n", "totals-differ"),
+        (f"{A + BLOCK} {A + 2 * BLOCK} 0\n", f"{A + BLOCK} {A + 2 * BLOCK} 0\n\n", "unread-line"),
+    ],
+)
+def test_totals_have_every_block_of_the_launches_and_no_other(old: str, new: str, note: str, tell: Tell) -> None:
+    files = run(FIRST)
+    assert old in files["all_kernels.txt"]
+    told = tell(files | {"all_kernels.txt": files["all_kernels.txt"].replace(old, new, 1)})
+    assert told.counts() == {"lower-neighbour": 2, note: 1}

@@ -54,7 +54,7 @@ def test_a_line_as_the_tool_writes_it_is_one_row(tell: Tell) -> None:
     ]
     assert json.loads(told["allocation"][0]["args"]) == {"ordinal": 0, "flags": 6}
     assert told.facts.labels["peak_memory_bytes"] == "2056"
-    assert told.counts() == {"lower-neighbour": 1, "misprinted-peak": 1}
+    assert told.counts() == {"lower-neighbour": 1, "misprinted-peak": 1, "missing-part": 7}
 
 
 @pytest.mark.parametrize("pages", ["8", "8.5"])
@@ -188,3 +188,27 @@ def test_what_is_told_of_bytes_and_of_the_peak_is_true(
         assert row["accesses"] == launch.accesses
     labels = told.facts.labels
     assert abs(int(labels["peak_memory_bytes"]) - peak) <= int(labels["peak_memory_error_bytes"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "noted"),
+    [
+        ("Total memory accesses: 26 (26)\n", "", "missing-part"),
+        ("Number of kernels: 2\n", "Number of kernels: 9\nNumber of kernels: 2\n", "unread-line"),
+        ("InvCount=1\tadd\n", "InvCount=4\tadd\nInvCount=1\tadd\n", "unread-line"),
+        ("Number of kernels: 2\n", "Number of kernels: 2\nNumber of colonels: 2\n", "unread-line"),
+        ("B (7.00 MB)\n", "B (7x00 MB)\n", "unread-line"),
+        ("B (7.00 MB)\n", "B\n", "unread-line"),
+        ("obj_size=4096, 4.00 KB", "obj_size=4096, 4.0\ufffd KB", "unread-line"),
+        ("obj_size=4096, 4.00 KB", "obj_size=4096, 5.00 KB", "size-differs"),
+        ("7340032 (7.00 MB)", "7340032 (7.00 GB)", "size-differs"),
+        ("Average accesses per page: 0.0145089", "Average accesses per page: 2", "wrong-summary"),
+        ("Average accesses per page: 0.0145089", "Average accesses per page: -0.0145089", "wrong-summary"),
+    ],
+)
+def test_what_a_sum_says_is_not_lost_without_a_note(old: str, new: str, noted: str, tell: Tell) -> None:
+    log = app_metric(large([7 * MIB]), [Launch("mm", 20, 1, 0, 4096), Launch("add", 6, 1, 0, 4096)])
+    assert old in log
+    usual = {"lower-neighbour", "misprinted-peak"}
+    assert tell(log).notes.keys() == usual
+    assert noted in tell(log.replace(old, new, 1)).notes.keys() - usual

@@ -146,3 +146,21 @@ def test_a_log_cut_within_a_list_keeps_the_launches_before(tell: Tell) -> None:
 def test_what_a_later_version_adds_to_an_operator_is_kept(tell: Tell) -> None:
     told = tell(LOG.replace("pending_ten_alloc: 0\n", "pending_ten_alloc: 0, flops: 12\n", 1))
     assert json.loads(told["launch_memory"][0]["args"])["more"] == ", flops: 12"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "noted"),
+    [
+        ("[MemFree] ", "[MemFrea] ", {"unread-line": 1, "missing-part": 2}),
+        ("[OpGroup]    count: 2         \n", "", {"missing-part": 1}),
+        ("[OpGroup] ", "[Op]        count: 7\n[OpGroup] ", {"unread-line": 1}),
+        ("(80.00 MB)", "(80(80.00 MB)", {"unread-line": 1, "missing-part": 1}),
+        ("(80.00 MB)", "(8.00 MB)", {"size-differs": 1}),
+        ("(24.00 MB)", "(25165824 bytes)", {}),
+    ],
+)
+def test_every_sum_is_there_once(old: str, new: str, noted: dict[str, int], tell: Tell) -> None:
+    assert old in LOG
+    counts, usual = tell(LOG.replace(old, new, 1)).counts(), tell(LOG).counts()
+    assert counts == usual | noted
+    assert not {"unread-line", "missing-part"} & usual.keys()

@@ -66,3 +66,19 @@ def test_other_matrices_are_not_taken_for_one(text: str, tmp_path: Path) -> None
     path = tmp_path / "app.time_hotness_cpu.log"
     path.write_text(text)
     assert not accelprof.recognises(open_file(path))
+
+
+@pytest.mark.parametrize("blocks", [25_000, 30_000])
+def test_a_row_of_blocks_may_be_longer_than_what_is_looked_at(blocks: int, tell: Tell) -> None:
+    # Blocks of 52 and 63 GB: of the first the row of the window is longer, of the others their own.
+    told = tell(time_hotness({1 << 46: blocks * 2 * MIB}, [{(1 << 26) + 2 * blocks - 2: 1_000_000}]))
+    assert [(row["object"], row["accesses"]) for row in told["access"]] == [
+        ((1 << 46) + (blocks - 1) * 2 * MIB, 1_000_000)
+    ]
+    assert "unread-line" not in told.notes
+
+
+def test_a_long_line_of_other_numbers_is_not_taken_for_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "app.time_hotness_cpu.log"
+    path.write_text("67108864 " * 30_000 + "\n1 \n")
+    assert not accelprof.recognises(open_file(path))

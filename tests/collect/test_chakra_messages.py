@@ -73,5 +73,5 @@ def test_lists_as_python_shows_them_become_json(text: str, expected: str) -> Non
 
 
 def test_a_list_that_is_too_deep_or_too_long_stays_text() -> None:
-    for text in ("[" * 5000 + "]" * 5000, "[" + "9" * 5000 + "]"):
+    for text in ("[" * 5000 + "]" * 5000, "[" + "9" * 5000 + "]", "[1e" + "9" * 20 + "]"):
         assert list_text(text) == f'"{text}"'

@@ -1,5 +1,8 @@
 import json
+import tracemalloc
+from collections.abc import Iterable
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracelode.collect.graph_json import Document, whole_characters
+from tracelode.collect.text_window import decoded
 
 KEYS = frozenset({"nodes"})
 TEXTS = st.text(max_size=4)
@@ -18,7 +22,11 @@ VALUES = st.recursive(
 
 
 def read(text: str) -> tuple[list[Any], Document]:
-    document = Document(text, KEYS)
+    return read_pieces((text,))
+
+
+def read_pieces(pieces: Iterable[str]) -> tuple[list[Any], Document]:
+    document = Document(pieces, KEYS)
     return list(document.elements()), document
 
 
@@ -27,6 +35,16 @@ def test_members_before_and_after_the_list_are_taken_with_its_elements() -> None
     assert elements == [{"id": 1}, {"id": 2}]
     assert document.members == {"schema": "1.0.1", "finish_ts": Decimal("1.50"), "more": [3]}
     assert document.closed
+
+
+def test_keys_that_come_again_and_names_that_are_no_json_are_counted() -> None:
+    elements, document = read(
+        '{"s": 1, "nodes": [{"id": 1, "id": 2}, {"a": {"b": 1, "b": 2}}, {}], "s": 2, "t\\e": 3, "s": 4}'
+    )
+    assert elements == [{"id": 2, "id (2)": 1}, {"a": {"b": 2, "b (2)": 1}}, {}]
+    assert document.members == {"s": 4, "s (2)": 1, "s (3)": 2, "t\\e": 3}
+    assert (document.repeated, document.first_repeated) == (4, "at character 19")
+    assert (document.loose, document.closed) == (1, True)
 
 
 @settings(max_examples=60)
@@ -96,3 +114,57 @@ def test_commas_too_few_and_too_many_are_counted(text: str, loose: int) -> None:
     assert (elements, document.members, document.closed) == ([1, 2], {"a": 1, "b": 3}, True)
     assert document.loose == loose
     assert (document.first_loose is None) == (not loose)
+
+
+SPLIT = """\ufeff {"schema": "1\\ud83d\\ude00 é€😀", "a": [-1.5e3, true], "nodes" : [{"id": 12, "t": "x]}\\\\"}, null,
+ -12.75e-2, "\\ud83d \\"{", {"id": }, {"id": 3 , "deep": {"a": [[]]}} {"id": NaN}], "finish_ts": 4, "é": {"x": 1}}  """
+JUNK = st.sampled_from(
+    ["", "{", "}", "[", "]", '"', ",", ":", "\\", "\\ud83d", "9" * 5000, "1e" + "9" * 20, "-", " " * 70]
+)
+
+
+def same(pieces: Iterable[str], text: str) -> bool:
+    """Whether the pieces give what the text gives, in all that a document tells."""
+    found, parted = read_pieces(pieces)
+    expected, whole = read(text)
+    return repr((found, parted)) == repr((expected, whole))
+
+
+def test_a_document_split_at_any_byte_is_the_same_document() -> None:
+    content = SPLIT.encode()
+    elements, document = read(SPLIT)
+    assert (len(elements), document.damaged, document.loose, document.closed) == (6, 1, 1, True)
+    assert document.members["schema"] == "1\N{GRINNING FACE} é€\N{GRINNING FACE}"
+    for at in range(len(content) + 1):
+        assert same(decoded((content[:at], content[at:])), SPLIT), at
+
+
+@given(st.integers(0, len(SPLIT)), st.integers(0, 12), JUNK, st.integers(1, 40))
+def test_a_damaged_document_in_pieces_is_the_same_as_in_one(at: int, lost: int, junk: str, length: int) -> None:
+    text = SPLIT[:at] + junk + SPLIT[at + lost :]
+    assert same((text[begin : begin + length] for begin in range(0, len(text), length)), text)
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "damaged"),
+    [
+        ('{"id": 0}', 10_001, 0),
+        ('{"id": 0, {"a": [}', 0, 1),  # where its brackets are closed the list is over
+        ('{"id": 1e' + "9" * 20 + "}", 10_000, 1),
+    ],
+)
+def test_of_a_long_document_no_more_than_an_element_is_held(first: str, count: int, damaged: int) -> None:
+    node = ', {"id": 1, "name": "' + "x" * 1000 + '"}'
+    tracemalloc.start()
+    document = Document(chain((f'{{"nodes": [{first}',), (node * 10 for _ in range(1000)), ("]}",)), KEYS)
+    taken = sum(1 for _ in document.elements())
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (taken, document.damaged) == (count, damaged)
+    assert most < 1_000_000
+
+
+def test_a_number_beyond_any_decimal_is_damage() -> None:
+    elements, document = read('{"far": 5, "nodes": [{"id": 1e99999999999999999999}, {"id": 1e999}]}')
+    assert elements == [{"id": Decimal("1e999")}]
+    assert (document.damaged, document.closed) == (1, True)

@@ -1,3 +1,4 @@
+import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,41 @@ def test_ids_that_repeat_or_lack_and_parents_that_are_elsewhere_are_noted(tmp_pa
     rows, notes = written(tmp_path, [{"id": 1}, {"id": 1, "parent": 9}, {"id": None, "name": "no id"}])
     assert len(rows) == 3
     assert notes == {"repeated-node-id": 1, "no-node-id": 1, "orphan-node": 1}
+
+
+def test_circles_and_orphans_are_found_among_numbers_that_no_column_holds(tmp_path: Path) -> None:
+    far, farther = 2**64, -(2**63)
+    links = [(far, farther), (farther, far), (3, far), (4, 2**70), (5, 4)]
+    rows, notes = written(tmp_path, [{"id": number, "parent": parent} for number, parent in links])
+    assert sorted((row.get("id", 0), row.get("parent"), row.get("args")) for row in rows) == [
+        (farther, None, f'{{"parent": {far}}}'),
+        (0, None, f'{{"parent": {farther}}}'),
+        (3, None, None),
+        (4, None, None),
+        (5, 4, None),
+    ]
+    assert notes == {"parent-circle": 2, "orphan-node": 1, "out-of-range": 3}
+
+
+def test_a_long_way_up_and_a_circle_below_it_are_told_apart(tmp_path: Path) -> None:
+    parents = {number: number + 1 for number in range(5000)} | {5000: None, 6000: 6001, 6001: 6000}
+    rows, notes = written(tmp_path, [{"id": number, "parent": parent} for number, parent in parents.items()])
+    assert [row["id"] for row in rows if "parent" not in row] == [5000, 6000, 6001]
+    assert notes == {"parent-circle": 2}
+
+
+def test_nodes_wait_on_disk(tmp_path: Path) -> None:
+    with Archive(tmp_path).stage() as staging:
+        nodes = Nodes(Sink(staging), 7)
+        held: list[int] = []
+        tracemalloc.start()
+        for number in range(40_960):
+            nodes.add({"id": number, "kind": "operator", "inputs": f"[{number:0100}]"}, {"rf_id": 1})
+            if number in (8191, 40_959):
+                held.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert held[1] < held[0] + 200_000
+        assert nodes.finish() == 40_960
 
 
 def test_numbers_that_no_column_holds_become_null(tmp_path: Path) -> None:

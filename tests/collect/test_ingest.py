@@ -1,3 +1,4 @@
+import hashlib
 import multiprocessing
 import os
 import random
@@ -34,6 +35,15 @@ def test_the_same_content_under_other_names_and_unpacked_is_one_trace(tmp_path: 
     assert second.id == first.id
     assert not new
     assert len(archive.manifests()) == 1
+
+
+def test_a_file_that_is_damaged_in_the_middle_is_known_by_the_hash_of_all_of_it(tmp_path: Path) -> None:
+    graph = (SAMPLES / "chakra.et").read_bytes()
+    content = graph + b"\xff" * 12 + graph * 4000  # more than is read ahead of the damage
+    (tmp_path / "graph.et").write_bytes(content)
+    found, _ = read(tmp_path / "graph.et", Archive(tmp_path / "t"))
+    assert found.id == hashlib.sha256(content).hexdigest()
+    assert [note.kind for note in found.notes if note.kind == "truncated"] == ["truncated"]
 
 
 def test_a_refused_file_leaves_nothing_in_the_archive(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracelode.collect.jsonrepair import FAULTS, load, text_of
+from tracelode.collect.jsonrepair import FAULTS, load, loads, text_of
 
 VALUES = st.recursive(
     st.one_of(
@@ -35,12 +35,20 @@ def test_numbers_keep_their_digits() -> None:
     assert value[0] == Decimal("1712195495505582.988")
 
 
+def test_numbers_longer_than_python_reads_keep_their_digits() -> None:
+    text = f'{{"a": {"9" * 5000}, "b": -1{"0" * 4300}}}'
+    value, faults = load(text.encode())
+    assert (text_of(value), faults) == (text, set())
+    assert text_of(loads(text)) == text
+
+
 @pytest.mark.parametrize(
     ("raw", "value", "fault"),
     [
         (b'{"a": "x\ny\x01"}', {"a": "x\ny\x01"}, "control-character"),
         (b'{"a": "caf\xe9"}', {"a": "caf\ufffd"}, "invalid-utf8"),
         (b'{"a": inf, "b": -Infinity, "c": nan}', {"a": "Infinity", "b": "-Infinity", "c": "NaN"}, "non-finite"),
+        (b"[1e99999999999999999999]", ["1e99999999999999999999"], "non-finite"),
         (b'{"a": 1, "a": 2, "a": 3}', {"a": 3, "a (2)": 2, "a (3)": 1}, "duplicate-key"),
         (b'{"name": "say "hi" now", "ph": "X"}', {"name": 'say "hi" now', "ph": "X"}, "mended"),
         (b'{"name": "f("a", "b")", "ph": "X"}', {"name": 'f("a", "b")', "ph": "X"}, "mended"),
@@ -59,7 +67,8 @@ def test_what_profilers_write_wrong_is_mended(raw: bytes, value: Any, fault: str
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{", b'{"a" 1}', b"{]", b'{"a": 1} {"b": 2}', b'"a', b"[" * 200_000, b'{"a": b}']
+    "raw",
+    [b"", b"{", b'{"a" 1}', b"{]", b'{"a": 1} {"b": 2}', b'"a', b"[" * 200_000, b'{"a": b}'],
 )
 def test_what_is_beyond_mending_is_an_error(raw: bytes) -> None:
     if raw == b"{":

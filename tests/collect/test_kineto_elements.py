@@ -251,6 +251,39 @@ def test_between_pieces_that_are_damaged_nothing_more_is_counted(tmp_path: Path)
     assert notes_of(trace) == {"damaged": 1}
 
 
+FAR = (
+    *("1e9999999", "-1e9999999", "1e-9999999", "1e99999999999999999999", "1e309"),
+    *("9" * 5000, '"1e9999999"', f'"{"9" * 5000}"', "[" * 3000 + "]" * 3000, f'"{"[" * 3000}"'),
+)
+"""Numbers and depths beyond what columns, integers and decimals hold."""
+SAID = {"device": 0, "stream": 7, "correlation": 3}
+TOLD = {"Collective name": "allreduce", "In msg nelems": 8, "Process Group Ranks": "[0, 1]", "Seq": 3, "dtype": "Float"}
+STRANGE = {
+    "kernel": duration("kernel", "gemm", 0, 7, 1, 1, **SAID, grid=[1, 1, 1], graph=4, **{"shared memory": 3}),
+    "collective": duration("kernel", "ncclDevKernel", 0, 7, 1, 1, **SAID, **TOLD),
+    "copy": duration("gpu_memcpy", "Memcpy PtoP (Device -> Device)", 0, 7, 1, 1, **SAID, fromDevice=0, toDevice=1),
+    "op": duration("cpu_op", "mm", 10, 11, 1, 1, **{"External id": 1, "Ev Idx": 3, "Sequence number": 2}),
+    "range": duration("python_function", "f", 10, 11, 3, 1, **{"Python id": 1, "Python parent id": 0}),
+    "counter": {"ph": "C", "name": "used", "pid": 10, "tid": 1, "ts": 3, "args": {"bytes": 4}},
+    "flow": {"ph": "s", "id": 1, "name": "ac2g", "cat": "ac2g", "pid": 10, "tid": 11, "ts": 5},
+}
+
+
+@pytest.mark.parametrize("table", STRANGE)
+def test_no_event_is_lost_whatever_number_it_holds(tmp_path: Path, table: str) -> None:
+    event = STRANGE[table]
+    places = [event, *([event["args"]] if "args" in event else [])]
+    texts: list[str] = []
+    for place in places:
+        for key in place.keys() - {"ph", "cat", "name", "args"}:
+            meant, place[key] = place[key], "HERE"
+            texts += [json.dumps(event).replace('"HERE"', far) for far in FAR]
+            place[key] = meant
+    trace = read_events(tmp_path, HOST, *texts)
+    kept = "kernel" if table == "collective" else table
+    assert trace.rows.get(kept, 0) + trace.rows.get("other", 0) == len(texts)
+
+
 def test_events_that_do_not_name_their_process_are_counted(tmp_path: Path) -> None:
     unplaced = {key: value for key, value in HOST.items() if key != "pid"} | {"ts": 205, "args": {}}
     trace = read_events(tmp_path, HOST, unplaced)

@@ -2,9 +2,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tracelode.collect import rowwise
 from tracelode.collect.rowwise import Gathered, Rowwise, as_json
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, stored
@@ -31,10 +28,9 @@ def test_a_number_too_large_is_null_where_it_may_be_and_takes_its_row_where_not(
     assert notes["out-of-range"].count == 2
 
 
-def test_rows_come_in_pieces_of_one_table_and_the_rest_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rowwise, "PIECE", 2)
+def test_rows_come_in_pieces_of_one_table_and_the_rest_at_the_end() -> None:
     taken: list[tuple[str, list[dict[str, Any]]]] = []
-    rows = Gathered(lambda table, piece: taken.append((table, piece)))
+    rows = Gathered(lambda table, piece: taken.append((table, piece)), 2)
     for number in range(3):
         rows.add("range", {"id": number})
         rows.add("api", {"id": 10 + number})

@@ -1,4 +1,7 @@
 import struct
+import tracemalloc
+from collections.abc import Iterable
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings
@@ -6,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.collect.protobuf_messages import fixed64, message
 from tracelode.collect.perfetto_schema import PERFETTO
+from tracelode.collect.text_window import decoded
 from tracelode.collect.textproto import Schema, TextError, TextMessages
 
 SCHEMA = Schema(
@@ -27,8 +31,20 @@ SCHEMA = Schema(
 
 def items(text: str) -> tuple[list[bytes], dict[str, int]]:
     """The encoded items, and what the schema has no place for."""
-    messages = TextMessages(text, SCHEMA)
+    return items_in((text,))
+
+
+def items_in(pieces: Iterable[str]) -> tuple[list[bytes], dict[str, int]]:
+    messages = TextMessages(pieces, SCHEMA)
     return list(messages.each("item", "Item")), dict(messages.unknown)
+
+
+def outcome(pieces: Iterable[str]) -> object:
+    """What the pieces give, or the line and the fault."""
+    try:
+        return items_in(pieces)
+    except TextError as error:
+        return str(error)
 
 
 def real(value: float) -> bytes:
@@ -124,3 +140,45 @@ def test_the_schema_of_perfetto_knows_every_type_it_names() -> None:
     for fields in PERFETTO.messages.values():
         assert {kind for _, kind in fields.values()} <= known
         assert len({number for number, _ in fields.values()}) == len(fields)
+
+
+SPLIT = """# é head {
+item { whole: -12 wide: 0x1F real: -1.5e-3f text: 'a\\'é€' # why
+  "b\\n" kind: BLUE [a.b/c.d] : 3 inner < new: [{ x: "#" }, 5] on: true >; } # end
+item: { real: .5 }, other { y: 1 }"""
+
+
+def test_a_text_split_at_any_byte_is_the_same_text() -> None:
+    content = SPLIT.encode()
+    expected, unknown = items(SPLIT)
+    assert (len(expected), unknown) == (2, {"new": 1, "other": 1})
+    for at in range(len(content) + 1):
+        assert items_in(decoded((content[:at], content[at:]))) == (expected, unknown), at
+
+
+@given(
+    st.integers(0, len(SPLIT)),
+    st.sampled_from(["", "}", "{", "[", '"', "'", "@", "1e", "12abc", "-", "\n", "\\", "#", "a b"]),
+    st.integers(0, 9),
+    st.integers(1, 20),
+)
+def test_a_damaged_text_in_pieces_is_told_as_in_one(at: int, junk: str, lost: int, length: int) -> None:
+    text = SPLIT[:at] + junk + SPLIT[at + lost :]
+    assert outcome(text[begin : begin + length] for begin in range(0, len(text), length)) == outcome((text,))
+
+
+@pytest.mark.parametrize(("last", "line"), [("item { whole: 1 }", None), ("item { @ }", 301), ("item { '", 301)])
+def test_of_a_long_text_no_more_than_a_message_is_held(last: str, line: int | None) -> None:
+    lines = (f"item {{ text: '{'x' * 1000}' }} " * 10 + "\n" for _ in range(300))
+    messages = TextMessages(chain(lines, (last,)), SCHEMA)
+    taken, found = 0, None
+    tracemalloc.start()
+    try:
+        for _ in messages.each("item", "Item"):
+            taken += 1
+    except TextError as error:
+        found = error.line
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (taken, found) == (3000 + (line is None), line)
+    assert most < 500_000

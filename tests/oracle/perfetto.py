@@ -9,6 +9,13 @@ from tests.oracle.wire import fields, inner, number, signed, text
 
 COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)")
 BOOT, OWN = 6, 64
+PLACES = {
+    "hip_api": {"tid"},
+    "hsa_api": {"tid"},
+    "kernel_dispatch": {"agent", "queue"},
+    "memory_copy": {"src_agent", "dst_agent", "stream_ID", "copy_bytes"},
+}
+"""The arguments that tell where something ran."""
 KNOWN = {3, 6, 8, 10, 11, 12, 13, 33, 35, 36, 41, 42, 45, 58, 59, 60, 69, 79, 87, 89}
 
 
@@ -86,6 +93,8 @@ def _slice(
     if any(value is None for value in said.values()):
         raise Odd("an argument that is neither a number nor text")
     correlation = said.get("corr_id")
+    if category in PLACES and not PLACES[category] <= said.keys():
+        raise Odd("a place that stands elsewhere, or nowhere")
     if category in ("hip_api", "hsa_api"):
         found["api"].append((process, said["tid"], start, end, name, correlation))
     elif category == "kernel_dispatch":

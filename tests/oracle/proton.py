@@ -30,7 +30,7 @@ def read(path: Path) -> Rows:
             if not all(text is None or isinstance(text, str) for text in texts):
                 raise Odd("a text that is none")
             numbers = (_whole(metrics.get(name)) for name in ("count", "time (ns)", "device_id"))
-            found.append((depth, *texts, *numbers))
+            found.append((depth, *texts, *numbers, None))
         level, depth = below, depth + 1
     return rows(total=found)
 

@@ -43,11 +43,22 @@ COLUMNS = {
     "allocation": ("device", "kind", "address", "bytes", "birth_ns", "death_ns"),
     "range": ("process", "thread", "start_ns", "end_ns", "name"),
     "fault": ("process", "device", "processor", "start_ns", "end_ns", "address", "pages", "kind"),
-    "launch_memory": ("launch", "kernel", "accesses", "objects", "memory_working_set_bytes"),
-    "node": ("id", "parent", "name", "external", "sequence", "thread"),
-    "total": ("depth", "name", "kind", "device_kind", "count", "time_ns", "device"),
+    "launch_memory": (
+        "launch", "kernel", "op", "op_id", "accesses", "objects", "memory_working_set_bytes",
+        "tensor_working_set_bytes", "memory_footprint_bytes", "tensor_footprint_bytes", "args",
+    ),
+    "access": ("launch", "kernel", "object", "object_id", "object_bytes", "granularity", "window", "accesses"),
+    "counter": ("device", "name", "time_ns", "value", "unit"),
+    "device": ("device", "name"),
+    "label": ("name", "value"),
+    "node": (
+        "id", "parent", "name", "external", "sequence", "thread", "kind", "start_ns", "time_ns", "control", "data",
+    ),
+    "total": ("depth", "name", "kind", "device_kind", "count", "time_ns", "device", "args"),
     "migration": ("process", "device", "kind", "start_ns", "end_ns", "address", "bytes", "cause"),
-}
+}  # fmt: skip
+"""Their columns; `label` is no table of a trace but the labels among its facts."""
+
 ALWAYS = ("kernel", "copy", "fill", "api")
 """Tables that every oracle reads; of the others those it names."""
 
@@ -80,7 +91,7 @@ def rows(**tables: Iterable[Row]) -> Rows:
             raise Damaged(f"a {name} whose text is no text")
         if any("\ud800" <= letter <= "\udfff" for letter in texts):
             raise Odd(f"a {name} with half a character")
-        if "start_ns" in COLUMNS[name]:
+        if "end_ns" in COLUMNS[name]:
             start, end = (COLUMNS[name].index(column) for column in ("start_ns", "end_ns"))
             times = [(row[start], row[start] if row[end] is None else row[end]) for row in content]
             if any(ended < begun or not -FARTHEST < begun <= ended < FARTHEST for begun, ended in times):
@@ -90,7 +101,7 @@ def rows(**tables: Iterable[Row]) -> Rows:
 
 def of_trace(trace: Trace) -> Rows:
     """The same rows of a trace in an archive."""
-    found: Rows = {}
+    found: Rows = {"label": sorted(trace.facts.labels.items(), key=repr)}
     for name, columns in COLUMNS.items():
         if name in trace.files:
             table = trace.arrow(name).to_pydict()

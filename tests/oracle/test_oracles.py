@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.worker import places
+from tests.oracle import accelprof
 from tests.oracle.rows import difference, disagreement, of_trace, oracle_of
 from tests.samples import FORMATS, sample
 from tracelode.collect.ingest import read
@@ -34,6 +36,14 @@ def test_a_reader_says_of_its_sample_what_the_oracle_says(format: str, tmp_path:
     told = oracle(sample(format))
     assert any(told.values())
     assert difference(told, of_trace(trace)) is None
+
+
+@pytest.mark.parametrize("trace", sorted({trace for trace, _ in places("accelprof")}), ids=lambda trace: trace.name)
+def test_every_form_of_accelprofs_logs_is_read_as_the_oracle_reads_it(trace: Path, tmp_path: Path) -> None:
+    found, _ = read(trace, Archive(tmp_path / "archive"))
+    told = accelprof.read(trace)
+    assert any(rows for name, rows in told.items() if name != "label")
+    assert difference(told, of_trace(found)) is None
 
 
 @pytest.mark.corpus

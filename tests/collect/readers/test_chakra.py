@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.collect import reading
 from tests.collect.protobuf_messages import message, told, varint
 from tracelode.collect.files import open_file
 from tracelode.collect.ingest import read
@@ -147,6 +148,17 @@ def test_numbers_beyond_a_column_and_circles_are_noted() -> None:
 def test_other_content_is_not_claimed(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(content)
     assert not chakra.recognises(open_file(tmp_path / "other"))
+
+
+@pytest.mark.parametrize("lost", [0, 5])
+def test_a_file_in_blocks_of_any_length_is_read_as_the_whole(tmp_path: Path, lost: int) -> None:
+    path = tmp_path / "graph.et"
+    path.write_bytes(GRAPH[: len(GRAPH) - lost])
+    whole = reading.read(chakra, path, tmp_path)
+    assert len(whole["node"]) == (2 if lost else 3)
+    for length in (1, 7, 1000):
+        trace = reading.read(chakra, path, tmp_path, length=length)
+        assert (trace.tables, trace.notes, trace.facts) == (whole.tables, whole.notes, whole.facts)
 
 
 def test_a_cut_file_gives_the_nodes_before_the_cut_or_is_refused() -> None:

@@ -230,6 +230,17 @@ def test_an_empty_graph_is_read_as_one_without_events(tmp_path: Path) -> None:
     assert trace.tables.keys() == {"process"}
 
 
+@pytest.mark.parametrize("lost", ["", '"finish_ts": 105}', '"id": 5, '])
+def test_a_file_in_blocks_of_any_length_is_read_as_the_whole(tmp_path: Path, lost: str) -> None:
+    path = tmp_path / "et.json"
+    path.write_text(json.dumps(TRACE).replace("## forward ##", "é€😀 \\ud83d\\ude00").replace(lost, "", 1))
+    whole = read(execution_trace, path, tmp_path)
+    assert "é€😀 \N{GRINNING FACE}" in [row["name"] for row in whole["node"]]
+    for length in (1, 7, 1000):
+        trace = read(execution_trace, path, tmp_path, length=length)
+        assert (trace.tables, trace.notes, trace.facts) == (whole.tables, whole.notes, whole.facts)
+
+
 def test_a_cut_file_gives_the_nodes_before_the_cut_or_is_refused(tmp_path: Path) -> None:
     content = json.dumps(TRACE)
     whole = told(tmp_path, TRACE)["node"]

@@ -109,6 +109,16 @@ def test_a_copy_belongs_to_the_gpu_of_its_two_agents() -> None:
     assert notes["host-copy"].count == 1
 
 
+def test_work_of_no_stated_stream_is_counted() -> None:
+    placed = [annotation(n, v) for n, v in {"corr_id": 5, "agent": "Agent-4"}.items()]
+    rows, notes, _ = told(perfetto, b"".join([*PARTS[:6], pair(200, 260, STREAM, 2, 2, *placed)]))
+    assert [(k["device"], k["stream"]) for k in rows["kernel"]] == [(4, 3)]
+    assert "no-stream" not in notes
+    rows, notes, _ = told(perfetto, b"".join([*PARTS[:6], pair(200, 260, THREAD, 2, 2, *placed)]))
+    assert [(k["device"], k["stream"]) for k in rows["kernel"]] == [(4, 0)]
+    assert notes["no-stream"].count == 1
+
+
 def test_calls_of_the_interfaces_are_calls() -> None:
     rows, _, _ = told(perfetto, TRACE + pair(400, 410, THREAD, 4, 4))
     assert [(c["name"], c["kind"], c["process"], c["thread"]) for c in rows["api"]] == [

@@ -98,6 +98,14 @@ def test_a_packed_text_is_read_as_the_plain_one(tmp_path: Path) -> None:
     assert read(perfetto_text, tmp_path / "trace.textproto.gz", tmp_path).tables == plain.tables
 
 
+@pytest.mark.parametrize("end", ["", "packet { timestamp: 1 }\n@", "packet {"])
+def test_a_text_in_blocks_of_any_length_is_read_as_the_whole(tmp_path: Path, end: str) -> None:
+    whole = told(tmp_path, "\ufeff" + TRACE.replace("main", "é€😀") + end)
+    for length in (1, 7, 1000):
+        trace = read(perfetto_text, tmp_path / "trace.textproto", tmp_path, length=length)
+        assert (trace.tables, trace.notes, trace.facts) == (whole.tables, whole.notes, whole.facts)
+
+
 def test_a_cut_text_gives_the_packets_before_the_cut_or_is_refused(tmp_path: Path) -> None:
     first = TRACE.index("\n}\n") + 2
     for cut in range(120, len(TRACE), 31):

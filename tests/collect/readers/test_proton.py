@@ -123,6 +123,19 @@ def test_a_tree_that_is_too_deep_is_refused_and_a_deep_one_read(tmp_path: Path) 
         read(proton, tmp_path / "deep.hatchet", tmp_path)
 
 
+@pytest.mark.parametrize("digits", [7, 20])
+def test_numbers_that_are_too_large_are_kept_or_the_file_refused(tmp_path: Path, digits: int) -> None:
+    far = "1e" + "9" * digits
+    path = tmp_path / "far.hatchet"
+    path.write_text(f'[{{"frame": {{"name": "a"}}, "metrics": {{"time (ns)": {far}}}, "children": []}}]')
+    if digits == 20:  # no decimal has such an exponent
+        with pytest.raises(UnreadableFile):
+            read(proton, path, tmp_path)
+        return
+    (row,) = read(proton, path, tmp_path)["total"]
+    assert ("time_ns" in row, row["args"]) == (False, '{"time (ns)": 1E+9999999}')
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_odd_values_never_break_the_reader(tmp_path: Path, data: st.DataObject) -> None:

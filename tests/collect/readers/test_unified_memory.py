@@ -15,7 +15,8 @@ from tracelode.store.errors import UnreadableFile
 
 
 def moves(count: int, size: int, time: int) -> dict[str, Any]:
-    return {"count": count, "total_size_bytes": size, "total_time_ns": time, "migration_throughput_gbps": 0.52}
+    sizes = {"avg_size_bytes": 12024035.55, "min_size_bytes": 4096, "max_size_bytes": size, "total_size_bytes": size}
+    return {"count": count, **sizes, "total_time_ns": time, "migration_throughput_gbps": 0.52}
 
 
 DEVICE = {
@@ -30,8 +31,9 @@ DEVICE = {
 SUMMARY = {
     "total_page_faults": 33,
     "xnack_enabled": True,
-    "migration_triggers": {"gpu_page_fault": 30, "cpu_page_fault": 2, "prefetch": 1},
+    "migration_triggers": {"gpu_page_fault": 30, "cpu_page_fault": 2, "prefetch": 1, "ttm_eviction": 0, "unknown": 0},
 }
+TRIGGERS = ("gpu_page_fault", "cpu_page_fault", "prefetch", "ttm_eviction", "unknown")
 
 
 @pytest.fixture
@@ -51,31 +53,69 @@ def test_faults_triggers_and_moves_are_totals(tell: Callable[..., Told]) -> None
         ("gpu_page_fault", "triggers of page moves", 30),
         ("cpu_page_fault", "triggers of page moves", 2),
         ("prefetch", "triggers of page moves", 1),
+        ("ttm_eviction", "triggers of page moves", 0),
+        ("unknown", "triggers of page moves", 0),
         ("HtoD", "page moves", 36),
         ("DtoH", "page moves", 32),
         ("DtoD", "page moves", 0),
     ]
-    there = [(r["device"], r["time_ns"], json.loads(r["args"])["total_size_bytes"]) for r in told["total"][4:]]
+    there = [(r["device"], r["time_ns"], json.loads(r["args"])["total_size_bytes"]) for r in told["total"][6:]]
     assert there == [(2, 827859200, 432865280), (2, 39135300, 65011712), (2, 0, 0)]
     assert told["device"] == [{"process": 0, "device": 2, "name": "gfx950", "vendor": "amd"}]
     assert told.facts.labels == {"xnack": "true"}
-    assert told.counts() == {"summary": 7}
+    assert json.loads(told["total"][6]["args"])["avg_size_bytes"] == "12024035.55"
+    assert told.counts() == {"summary": 9}
 
 
 def test_memory_that_host_and_device_share_has_faults_and_no_moves(tell: Callable[..., Told]) -> None:
-    told = tell(summary={"total_page_faults": 100, "migration_triggers": {}})
-    assert [(r["name"], r["count"]) for r in told["total"]] == [("page faults", 100)]
-    assert told.counts() == {"summary": 1}
+    told = tell(summary=SUMMARY | {"total_page_faults": 100, "migration_triggers": dict.fromkeys(TRIGGERS, 0)})
+    assert [(r["name"], r["count"]) for r in told["total"]] == [("page faults", 100), *((n, 0) for n in TRIGGERS)]
+    assert told.counts() == {"summary": 6}
 
 
 def test_sums_that_are_no_numbers_are_null_and_counted(tell: Callable[..., Told]) -> None:
-    odd = {"device_id": 3, "migrations": {"host_to_device": {"count": "many", "total_time_ns": 2**70, "x": [1, 0.5]}}}
-    told = tell({"device_id": -1}, odd, "x", summary={"total_page_faults": -4})
-    assert [(r["name"], r.get("count"), r.get("time_ns")) for r in told["total"]] == [
-        ("page faults", None, None),
-        ("HtoD", None, None),
+    odd = moves(1, 2, 3) | {"count": "many", "total_time_ns": -1, "min_size_bytes": None, "x": [1, 0.5]}
+    device = DEVICE | {"migrations": DEVICE["migrations"] | {"host_to_device": odd}}
+    told = tell(device, DEVICE | {"device_id": -1}, summary=SUMMARY | {"total_page_faults": -4})
+    assert [(r["name"], r.get("count"), r.get("time_ns"), r.get("device")) for r in told["total"][6:10]] == [
+        ("HtoD", None, None, 2), ("DtoH", 32, 39135300, 2), ("DtoD", 0, 0, 2), ("HtoD", 36, 827859200, None)
+    ]  # fmt: skip
+    args = json.loads(told["total"][6]["args"])
+    assert (args["min_size_bytes"], args["max_size_bytes"], args["x"]) == (None, 2, "[1, 0.5]")
+    assert "count" not in told["total"][0]
+    assert told["device"] == [{"process": 0, "device": 2, "name": "gfx950", "vendor": "amd"}]
+    assert told.counts() == {"no-number": 5, "summary": 12}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "example"),
+    [
+        ('"migration_triggers"', '"migration_trigger"', "summary: migration_triggers"),
+        ('"xnack_enabled": true', '"xnack_enabled": null', "summary: xnack_enabled"),
+        ('"ttm_eviction": 0', '"ttm_eviktion": 0', "migration_triggers: ttm_eviction"),
+        ('"gfx950"', "950", "device: device_name"),
+        ('"migrations"', '"migration"', "device: migrations"),
+        ('"host_to_device"', '"host_2_device"', "migrations: host_to_device"),
+        ('"total_size_bytes"', '"total_size"', "host_to_device: total_size_bytes"),
+        ('"summary": {', '"sum": {', "summary: total_page_faults"),
+        ('], "summary"', ', 7], "summary"', "device: device_id"),
+    ],
+)
+def test_a_member_that_is_not_there_is_noted(old: str, new: str, example: str, tmp_path: Path) -> None:
+    path = tmp_path / "unified_memory-70.json"
+    content = json.dumps({"devices": [DEVICE], "summary": SUMMARY})
+    assert old in content
+    path.write_text(content.replace(old, new, 1))
+    assert read(unified_memory, path, tmp_path).notes["missing-member"].example == example
+
+
+def test_members_that_are_not_known_are_kept(tell: Callable[..., Told]) -> None:
+    told = tell(DEVICE | {"node": 7}, summary=SUMMARY | {"retries": 5})
+    assert [(row["kind"], row["json"]) for row in told["other"]] == [
+        ("summary", '{"retries": 5}'),
+        ("device", '{"node": 7}'),
     ]
-    assert told.counts() == {"no-number": 2, "out-of-range": 1, "summary": 2}
+    assert told.counts() == {"summary": 9}
 
 
 @pytest.mark.parametrize(
