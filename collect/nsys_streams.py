@@ -87,7 +87,8 @@ def find_parts(path: Path) -> tuple[list[Part], str | None]:
             parts += [part] if part else []
             if damage or form == FILE:
                 return parts, damage
-    return parts, None
+        rest = size - source.tell()
+    return parts, f"{rest} bytes that are no table" if rest > 0 else None
 
 
 def _padding_passed(source: pa.NativeFile) -> int:

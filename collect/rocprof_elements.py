@@ -1,118 +1,261 @@
 """The elements of the Chrome JSON that rocprof and RPD write: one element begins a line, the first is empty.
 
-A file that is not well formed as a whole (cut off, damaged) is read element by element.
+The file is gone through anew each time events are asked for: a window of it is in memory, and what stands after the
+list. One that is not well formed as a whole (cut off, damaged) is read element by element; text that is no element
+waits until all are read.
 """
 
+import codecs
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from ..store.errors import UnreadableFile
+from .chrome_heads import BRACE, COUNT, INSTANT, LONG, SPAN, Flags, Heads, heads_of, mark_odd, texts, values
 from .files import TraceFile
+from .json_walk import NotJsonError, Run, Walk
 from .jsonrepair import FAULTS, load
 from .rocprof_rows import Rows
+from .text_window import TextWindow, decoded
 
-__all__ = ["Timeline", "read_timeline"]
+__all__ = ["Timeline"]
 
 NEXT = re.compile(r"(?:^|\n)[ \t]*,[ \t]*(?=\{)")
 HEAD = re.compile(r'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*(\{\s*\}\s*)?')
 CLOSED = re.compile(r"\n[ \t]*\]\s*(?=,|\}|$)")
+CLOSED_WITHIN = re.compile(r"\n[ \t]*\]\s*(?=[,}])")
+UNDECIDED = re.compile(r"\n[ \t]*(?:\]\s*)?\Z")
+"""What may be the beginning of the end of the list, if the text goes on."""
+
 LIST = "traceEvents"
-ENDS = (b"]", b"}")
-"""What a whole file ends with: one that does not is not tried as a whole."""
+PIECES = 1000
+Wanted = Callable[[Heads], Flags]
 
 
-@dataclass
 class Timeline:
-    """The elements of a file, in its order, and the members around them."""
+    """The elements of a file, in its order, and the `members` around them.
 
-    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    members: dict[str, Any] = field(default_factory=dict[str, Any])
+    What is not a JSON object goes to `other`. Raises `UnreadableFile` for damage before any event.
+    """
 
+    def __init__(self, file: TraceFile, rows: Rows) -> None:
+        self._file, self._rows = file, rows
+        self.members: dict[str, Any] = {}
+        self._lists = 0
+        """How many lists of events the file has: the last one counts."""
+        self._faults: set[str] = set()
+        self._strange = False
+        self._end: int | None = None
+        self._lost: set[int] = set()
+        """Numbers of the pieces that are no elements, of a file that is not well formed."""
+        self._whole = self._judge()
+        if self._whole:
+            _tell(self._faults, rows)
+        else:
+            self._end, rest = self._last_bracket()
+            self._tell_damage(rest)
+        if self._whole and self._strange:
+            for heads in map(heads_of, self._runs()):
+                for raw in texts(heads.run, np.flatnonzero(~heads.clean)):
+                    self._take(load(raw)[0])
 
-def read_timeline(file: TraceFile, rows: Rows) -> Timeline:
-    """Reads all elements; what is not a JSON object goes to `other`. `UnreadableFile` for damage before any event."""
-    raw = b"".join(file.blocks()).removeprefix(b"\xef\xbb\xbf")
-    try:
-        value, faults = load(raw) if raw.rstrip().endswith(ENDS) else (None, {"mended"})
-    except ValueError:
-        value, faults = None, {"mended"}
-    if "mended" in faults or ("non-finite" in faults and not _is_json(raw)):
-        return _pieces(file, raw.decode(errors="replace"), rows)
-    _tell(faults, rows)
-    listed = value.pop(LIST, []) if isinstance(value, dict) else value
-    timeline = Timeline(members=value if isinstance(value, dict) else {})
-    for element in listed if isinstance(listed, list) else []:
-        _take(element, timeline, rows)
-    return timeline
+    def events(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """The elements that are wanted by their heads, and those that are not clean, whichever they are."""
+        for heads in map(heads_of, self._runs()):
+            for value in values(heads, np.flatnonzero(wanted(heads) | ~heads.clean)):
+                if value and isinstance(value, dict):
+                    yield value
 
+    def _judge(self) -> bool:
+        """Whether the file is well formed; then its faults and members are known."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        members: list[bytes] = []
 
-def _is_json(raw: bytes) -> bool:
-    """Whether the whole is well formed, with numbers that are none spelt as JavaScript does."""
-    try:
-        json.loads(raw.decode(errors="replace"), strict=False)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        def watched(blocks: Iterator[bytes]) -> Iterator[bytes]:
+            for block in blocks:
+                if "invalid-utf8" not in self._faults:
+                    try:
+                        decoder.decode(block)
+                    except UnicodeDecodeError:
+                        self._faults.add("invalid-utf8")
+                yield block
 
+        with closing(self._file.blocks()) as blocks:
+            walk = Walk(watched(blocks))
+            try:
+                if walk.opens(b"["):
+                    self._check(walk)
+                else:
+                    for name in walk.names() if walk.opens(b"{") else ():
+                        self._lists += name == LIST
+                        value = b"%d" % self._check(walk) if name == LIST and walk.opens(b"[") else walk.raw()
+                        members.append(b"%b:%b" % (json.dumps(name).encode(), value))
+                walk.finish()
+                self.members = self._well_formed(b"{" + b",".join(members) + b"}")
+            except NotJsonError:
+                return False
+        self.members.pop(LIST, None)
+        return True
 
-def _pieces(file: TraceFile, text: str, rows: Rows) -> Timeline:
-    timeline = Timeline()
-    closed = list(CLOSED.finditer(text))
-    body, rest = (text[: closed[-1].start()], text[closed[-1].end() :]) if closed else (text, "")
-    first, *pieces = NEXT.split(body)
-    if first and not HEAD.fullmatch(first):
-        pieces.insert(0, HEAD.sub("", first, count=1))
-    damaged: list[str] = []
-    for piece in pieces:
+    def _check(self, walk: Walk) -> int:
+        """Goes through a list that has been opened; how many elements it holds."""
+        count = 0
+        for run in walk.runs():
+            begin, end, odd = run.spans.T
+            count += len(begin)
+            for i in np.flatnonzero(odd | (end - begin > LONG)):
+                self._well_formed(run.text[begin[i] : end[i]])
+            self._strange |= bool((np.frombuffer(run.text, np.uint8)[begin] != BRACE).any())
+        return count
+
+    def _well_formed(self, raw: bytes) -> Any:
+        """The value; raises `NotJsonError` where it is not as JSON, or Python's own module, spells it."""
         try:
-            value, faults = load(piece.strip().encode())
+            value, faults = load(raw)
+            if "non-finite" in faults:
+                json.loads(raw.decode(errors="replace"), strict=False)
+        except ValueError as error:
+            raise NotJsonError from error
+        if "mended" in faults:
+            raise NotJsonError
+        self._faults |= faults
+        return value
+
+    def _runs(self) -> Iterator[Run]:
+        if not self._whole:
+            yield from self._joined()
+            return
+        lists = 0
+        with closing(self._file.blocks()) as blocks:
+            walk = Walk(blocks)
+            if walk.opens(b"["):
+                yield from walk.runs()
+            else:
+                for name in walk.names() if walk.opens(b"{") else ():
+                    lists += name == LIST
+                    if name == LIST and lists == self._lists and walk.opens(b"["):
+                        yield from walk.runs()
+                    else:
+                        walk.pass_over()
+            walk.finish()
+
+    def _joined(self) -> Iterator[Run]:
+        """The pieces of a file that is not well formed, in runs."""
+        with closing(self._file.blocks()) as blocks:
+            numbered = enumerate(_pieces(TextWindow(decoded(blocks)), self._end))
+            pieces = (piece.encode() for number, piece in numbered if number not in self._lost)
+            while some := list(islice(pieces, PIECES)):
+                ends = np.cumsum([len(piece) + 1 for piece in some])
+                spans = np.zeros((len(some), 3), np.int64)
+                spans[1:, 0], spans[:, 1] = ends[:-1], ends - 1
+                run = Run(b"".join(piece + b"\n" for piece in some), spans)
+                mark_odd(run)
+                yield run
+            for _ in blocks:  # for the size and the hash of the whole
+                pass
+
+    def _last_bracket(self) -> tuple[int | None, str]:
+        """Where the list of events ends, in characters, None if nowhere; what stands after it."""
+        end: int | None = None
+        rest: list[str] = []
+        with closing(self._file.blocks()) as blocks:
+            window, more = TextWindow(decoded(blocks)), True
+            while more:
+                more = window.more()
+                after = window.at
+                for found in (CLOSED_WITHIN if more else CLOSED).finditer(window.text, after):
+                    end, after, rest = window.before + found.start(), found.end(), []
+                left = UNDECIDED.search(window.text, after) if more else None
+                window.at = left.start() if left else len(window.text)
+                if end is not None:
+                    rest.append(window.text[after : window.at])
+        return end, "".join(rest)
+
+    def _tell_damage(self, rest: str) -> None:
+        """Reads the file for all but its events."""
+        damaged: dict[int, str] = {}
+        some, before = False, 0
+        for heads in map(heads_of, self._runs()):
+            some |= bool((heads.clean & np.isin(heads.phase, (SPAN, COUNT, INSTANT))).any())
+            unclear = np.flatnonzero(~heads.clean)
+            for number, raw in zip((before + unclear).tolist(), texts(heads.run, unclear), strict=True):
+                try:
+                    value, faults = load(raw.strip())
+                except ValueError:
+                    damaged[number] = raw.decode()
+                    continue
+                _tell(faults, self._rows)
+                self._take(value)
+                some |= isinstance(value, dict) and value.get("ph") in ("X", "C", "i")
+            before += len(heads.clean)
+        self._lost = set(damaged)
+        if not some:
+            fault = "is damaged" if self._end is not None else f"ends at byte {self._file.size}, or is damaged,"
+            raise UnreadableFile(f"{self._file.path}: {fault} before the first event", "copy or record the trace again")
+        if self._end is None and not self._file.damage:  # which ingest notes by itself
+            meaning = "the file ends early: events after that point are missing"
+            where = f"the list of events is still open at byte {self._file.size}"
+            self._rows.sink.note("truncated", meaning, example=where)
+        for piece in damaged.values():
+            self._damaged(piece)
+        self._read_members(rest)
+
+    def _read_members(self, rest: str) -> None:
+        """What stands after the list of events."""
+        rest = rest.strip().removeprefix(",").strip()
+        if rest in ("", "}"):
+            return
+        try:
+            value, faults = load(b"{" + rest.encode())
         except ValueError:
-            damaged.append(piece)
-            continue
-        _tell(faults, rows)
-        _take(value, timeline, rows)
-    if not any(event.get("ph") in ("X", "C", "i") for event in timeline.events):
-        fault = "is damaged" if closed else f"ends at byte {file.size}, or is damaged,"
-        raise UnreadableFile(f"{file.path}: {fault} before the first event", "copy or record the trace again")
-    if not closed and not file.damage:  # which ingest notes by itself
-        meaning = "the file ends early: events after that point are missing"
-        rows.sink.note("truncated", meaning, example=f"the list of events is still open at byte {file.size}")
-    for piece in damaged:
+            value, faults = None, {"mended"}
+        if "mended" in faults:
+            self._rows.sink.note(
+                "metadata-damaged",
+                "what the file says of itself around its events is cut off or damaged: some of it is missing",
+                example=rest[:120],
+            )
+        if isinstance(value, dict):
+            self.members |= value
+
+    def _take(self, element: Any) -> None:
+        """Keeps what is no object."""
+        if not isinstance(element, dict):
+            self._damaged(str(element))
+
+    def _damaged(self, piece: str) -> None:
         meaning = "text that is not an event: kept in `other`"
-        rows.sink.note("damaged", meaning, example=piece.strip()[:120])
-        rows.other("damaged", piece)
-    _members(rest, timeline, rows)
-    return timeline
+        self._rows.sink.note("damaged", meaning, example=piece.strip()[:120])
+        self._rows.other("damaged", piece)
 
 
-def _members(rest: str, timeline: Timeline, rows: Rows) -> None:
-    """What stands after the list of events."""
-    rest = rest.strip().removeprefix(",").strip()
-    if rest in ("", "}"):
-        return
-    try:
-        value, faults = load(b"{" + rest.encode())
-    except ValueError:
-        value, faults = None, {"mended"}
-    if "mended" in faults:
-        rows.sink.note(
-            "metadata-damaged",
-            "what the file says of itself around its events is cut off or damaged: some of it is missing",
-            example=rest[:120],
-        )
-    if isinstance(value, dict):
-        timeline.members |= value
+def _pieces(window: TextWindow, end: int | None) -> Iterator[str]:
+    """The elements before the end, those that begin on their own line."""
+    parts = _split(window, end)
+    first = next(parts)
+    if first and not HEAD.fullmatch(first):
+        yield HEAD.sub("", first, count=1)
+    yield from parts
 
 
-def _take(element: Any, timeline: Timeline, rows: Rows) -> None:
-    if isinstance(element, dict):
-        if element:
-            timeline.events.append(element)
-        return
-    rows.sink.note("damaged", "text that is not an event: kept in `other`", example=str(element)[:120])
-    rows.other("damaged", str(element))
+def _split(window: TextWindow, end: int | None) -> Iterator[str]:
+    """The text up to the end, split where an element begins on its own line."""
+    text, ahead, more = "", 0, True
+    while more:
+        more = window.more()
+        text = window.text
+        if end is not None and end - window.before <= len(text):
+            text, more = text[: end - window.before], False
+        for found in NEXT.finditer(text, window.at + ahead):
+            yield text[window.at : found.start()]
+            window.at = found.end()
+        ahead = max(text.rfind("\n") - window.at, 0)  # where such a place may begin that does not end yet
+    yield text[window.at :]
 
 
 def _tell(faults: set[str], rows: Rows) -> None:

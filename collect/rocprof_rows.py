@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 FARTHEST = 2**62
+MOST = 10**16
+"""Microseconds of any clock are fewer."""
+
 WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 MICROSECONDS = re.compile(r"-?[0-9]{1,16}(\.[0-9]{1,9})?")
@@ -201,7 +204,7 @@ def integer(value: Any) -> int | None:
 
 def handle(value: Any) -> int | None:
     """A number, or the one that a member like `{"handle": 16}` wraps."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("handle", value.get("value"))
     return integer(value)
 
@@ -214,7 +217,7 @@ def nanoseconds(microseconds: Any) -> int | None:
         microseconds = Decimal(microseconds)
     if type(microseconds) is int:
         return microseconds * 1000
-    if not isinstance(microseconds, Decimal) or not microseconds.is_finite() or abs(microseconds) > 10**16:
+    if not isinstance(microseconds, Decimal) or not microseconds.is_finite() or not -MOST < microseconds < MOST:
         return None
     return int(microseconds * 1000)
 

@@ -27,6 +27,7 @@ from ..sink import Sink
 VERSION = 2
 
 HEAD = 1 << 18
+BROKEN = "\N{REPLACEMENT CHARACTER}"
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 """How nearly all tables of an export are called: a file may begin with one that is new."""
 
@@ -54,6 +55,10 @@ def read(file: TraceFile, sink: Sink) -> Facts:
         if nameless and len(parts) > 1:
             meaning = "tables of the file that do not say their names: read as one called after the file"
             sink.note("unnamed-table", meaning, count=len(nameless))
+        spoilt = sorted(name for name in tables if BROKEN in name)
+        if spoilt:
+            meaning = "tables whose names are no text: read as tables that are not known"
+            sink.note("damaged-name", meaning, count=len(spoilt), example=spoilt[0][:80])
         if len(tables) == 1 and len(_siblings(file.path)) > 1:
             raise UnreadableFile(
                 f"{file.path}: one table of an Nsight Systems export",

@@ -6,17 +6,18 @@ Work sizes are products over the axes: they stay in `args`. Statistics are sums,
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
+from ..chrome_heads import METADATA, SPAN
 from ..files import TraceFile
 from ..rocprof_csv import header_of, read_table
-from ..rocprof_elements import Timeline, read_timeline
+from ..rocprof_elements import Timeline
 from ..rocprof_rows import Rows, arguments, copy_kind, integer, label, nanoseconds, text
 from ..sink import Sink
-from ..sqlite import MAGIC, open_database, schema
+from ..sqlite import MAGIC, Database, open_database, schema
 
 __all__ = ["VERSION", "read", "recognises"]
 
@@ -57,33 +58,48 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     if file.head.startswith(MAGIC):
         _read_database(file, rows)
     elif JSON.match(file.head):
-        labels = _Reading(rows, read_timeline(file, rows)).read()
+        labels = _read_json(Timeline(file, rows), rows)
     else:
         _read_kernels(read_table(file.blocks(), rows), rows)
     rows.close()
     return Facts(format="rocprof-v1", producer="rocprof v1", labels=labels)
 
 
+def _read_json(timeline: Timeline, rows: Rows) -> dict[str, str]:
+    """Writes all events and the devices; what the file says of the system, as labels."""
+    reading = _Reading(rows)
+    reading.name_lanes(timeline.events(lambda heads: heads.phase == METADATA))
+    reading.write_spans(timeline.events(lambda heads: heads.phase == SPAN))
+    reading.write_others(timeline.events(lambda heads: heads.phase != SPAN))
+    return reading.describe(timeline.members)
+
+
 def _read_database(file: TraceFile, rows: Rows) -> None:
-    """Reads the tables of the database: those that have lanes in the JSON are made into its events."""
+    """Reads the tables of the database: the rows of those that have lanes in the JSON are made into its events."""
     if not file.packing:
         file.digest()
-    timeline = Timeline()
     with open_database(file) as database:
+        timed: list[str] = []
         for table, columns in database.tables.items():
             if damage := database.damage(table):
                 raise UnreadableFile(f"{file.path}: table {table} is damaged: {damage}", "copy the file again")
-            found = (row for batch in database.batches(table, columns) for row in batch.to_pylist())
             if table == "KERN":
-                _read_kernels(found, rows)
+                _read_kernels(_rows_of(database, table), rows)
             elif "BeginNs" in columns:
-                lane = next((n for n, name in LANES.items() if name.startswith(table)), table)
-                timeline.events += [{"ph": "X", "pid": lane, "args": row} for row in found]
+                timed.append(table)
             else:
-                for row in found:
+                for row in _rows_of(database, table):
                     rows.other(table, row)
+        reading = _Reading(rows, LANES)
+        for table in timed:
+            lane = next((n for n, name in LANES.items() if name.startswith(table)), table)
+            reading.write_spans({"ph": "X", "pid": lane, "args": row} for row in _rows_of(database, table))
         database.report(rows.sink.note)
-    _Reading(rows, timeline, LANES).read()
+    reading.describe({})
+
+
+def _rows_of(database: Database, table: str) -> Iterator[dict[str, Any]]:
+    return (row for batch in database.batches(table, database.tables[table]) for row in batch.to_pylist())
 
 
 def _read_kernels(table: Iterable[dict[str, Any]], rows: Rows) -> None:
@@ -114,24 +130,29 @@ def _read_kernels(table: Iterable[dict[str, Any]], rows: Rows) -> None:
 
 
 class _Reading:
-    """Events on their way to the sink."""
+    """Events on their way to the sink: the spans first, since they name the process of the others."""
 
-    def __init__(self, rows: Rows, timeline: Timeline, lanes: Mapping[int, str] | None = None) -> None:
-        self._rows, self._events, self._members = rows, timeline.events, timeline.members
-        self._lanes = dict(lanes or {})
-        for event in self._events:
+    def __init__(self, rows: Rows, lanes: Mapping[int, str] | None = None) -> None:
+        self._rows, self._lanes = rows, dict(lanes or {})
+        self._used: dict[int, int] = {}
+
+    def name_lanes(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Takes the names of lanes from the events that give one."""
+        for event in events:
             lane, said = integer(event.get("pid")), event.get("args")
             if event.get("ph") == "M" and event.get("name") == "process_name" and lane is not None:
                 self._lanes[lane] = str(said.get("name")) if isinstance(said, dict) else ""
-        self._used: dict[int, int] = {}
 
-    def read(self) -> dict[str, str]:
-        """Writes all events and the devices; what the file says of the system, as labels."""
-        for event in self._events:
+    def write_spans(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Writes the spans among the events."""
+        for event in events:
             if event.get("ph") == "X":
                 self._span(event)
+
+    def write_others(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Writes the events that are no spans."""
         process = self._rows.only_process()
-        for event in self._events:
+        for event in events:
             phase = event.get("ph")
             if phase in ("s", "t", "f"):
                 self._flow(event, process)
@@ -140,7 +161,6 @@ class _Reading:
             elif phase != "X":
                 self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
                 self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
-        return self._describe(process)
 
     def _span(self, event: Mapping[str, Any]) -> None:
         said = event.get("args")
@@ -220,9 +240,9 @@ class _Reading:
         name = self._lanes.get(-1 if lane is None else lane)
         self._rows.describe("track", process=process, name=name, kind="process", args=said)
 
-    def _describe(self, process: int) -> dict[str, str]:
-        """Writes the devices; the other lines of rocminfo."""
-        told = self._members.get("otherData")
+    def describe(self, members: Mapping[str, Any]) -> dict[str, str]:
+        """Writes the devices; the other lines of rocminfo, and what else stands around the events, as labels."""
+        process, told = self._rows.only_process(), members.get("otherData")
         agents: dict[str, dict[str, str]] = {}
         labels: dict[str, str] = {}
         for name, value in (told if isinstance(told, dict) else {}).items():
@@ -241,7 +261,7 @@ class _Reading:
             self._rows.describe("device", process=self._used.get(node, process), device=node, **_device(agent))
         for device in sorted(self._used.keys() - described):
             self._rows.describe("device", process=self._used[device], device=device, vendor="amd")
-        labels |= {n: label(v) for n, v in self._members.items() if n != "otherData"}
+        labels |= {n: label(v) for n, v in members.items() if n != "otherData"}
         return labels
 
 

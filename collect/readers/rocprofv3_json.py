@@ -3,24 +3,30 @@
 A kernel's stream is its hardware queue (the HIP stream is in `args`), a copy belongs to the GPU of its two agents, a
 device has the number of its node. Kernels that ran one at a time to have their counters read are ranges, not kernels.
 The descriptions of code objects and kernel symbols are read for names; the labels tell how many there were.
+
+The file is gone through once for what describes a process, wherever that stands, and once for each group of records.
+In memory are a window of it, the names of kernels, the texts of markers and the blocks of memory not released yet.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..json_walk import NotJsonError, Walk
 from ..kfd_records import Driver, is_of_driver
-from ..rocprof_json import document, elements, members, records
+from ..rocprof_json import elements, members, note_oddities, records, refusal
 from ..rocprof_memory import Blocks
 from ..rocprof_rows import End, Rows, arguments, copy_kind, handle, integer, label, text
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 4
+VERSION = 5
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
@@ -34,7 +40,16 @@ SPANS = ("marker_api", "rccl_api", "rocdecode_api", "rocjpeg_api", "scratch_memo
 PRIVATE = frozenset({"node", "pid", "env", "environment"})
 """What is told elsewhere, and the environment of the program, which may hold secrets."""
 
+GROUPS = ("buffer_records", "callback_records")
+"""Members that hold the records, in the order in which they are read."""
+
+COUNTED = ("code_objects", "kernel_symbols", "host_functions")
+NAMES = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
+OF_SYMBOL = ("kernel_id", "arch_vgpr_count", "accum_vgpr_count", "sgpr_count")
+
 Record = Mapping[str, Any]
+Take = Callable[[Walk, str, str | None], Any]
+"""What is to be made of a member of a process, or of a section of one of the `GROUPS`."""
 
 
 def recognises(file: TraceFile) -> bool:
@@ -44,14 +59,12 @@ def recognises(file: TraceFile) -> bool:
 
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` where the JSON is not whole."""
-    value = document(file, sink)
     rows = Rows(sink)
-    tools = [tool for tool in elements(value, TOOL) if isinstance(tool, dict)]
-    labels: dict[str, str] = {}
-    for tool in tools:
-        labels |= _Tool(rows, tool).read()
+    try:
+        labels, hosts = _read(file, rows)
+    except NotJsonError as fault:
+        raise refusal(file, fault, lambda walk: _go(walk, _pass_over)) from fault
     rows.close()
-    hosts = [text(members(members(tool, "metadata"), "node").get("hostname")) for tool in tools]
     return Facts(
         format="rocprofv3-json",
         producer="rocprofv3",
@@ -59,6 +72,113 @@ def read(file: TraceFile, sink: Sink) -> Facts:
         clock="boottime",
         labels=labels,
     )
+
+
+def _read(file: TraceFile, rows: Rows) -> tuple[dict[str, str], list[str | None]]:
+    """Writes all records; labels, and the names of the hosts."""
+    with closing(file.blocks()) as blocks:
+        walk, described = Walk(blocks, checks=True), _Described()
+        found = [tool for tool in _go(walk, described.take) if isinstance(tool, dict)]
+    tools = [_Tool(rows, tool) for tool in found]
+    for group in (group for group in GROUPS if group in described.filled):
+        lists = {number: tool for tool in tools for number in tool.lists(group)}
+        with closing(file.blocks()) as blocks:
+            again = Walk(blocks)
+            _go(again, _Records(group, lists).take)
+        walk.invalid |= again.invalid
+        walk.repeated += again.repeated
+    note_oddities(walk, rows.sink)
+    labels: dict[str, str] = {}
+    for tool in tools:
+        labels |= tool.finish()
+    return labels, [text(members(members(tool, "metadata"), "node").get("hostname")) for tool in found]
+
+
+def _go(walk: Walk, take: Take) -> list[Any]:
+    """Goes through the whole file: for each process what `take` makes of its members, by their names."""
+    tools: list[Any] = []
+    if not walk.opens(b"{"):
+        walk.pass_over()
+    else:
+        for name in walk.names():
+            if name == TOOL:
+                tools = []
+            if name == TOOL and walk.opens(b"["):
+                tools += [_go_through(walk, take) for _ in walk.items()]
+            else:
+                walk.pass_over()
+    walk.finish()
+    return tools
+
+
+def _pass_over(walk: Walk, _name: str, _section: str | None) -> None:
+    walk.pass_over()
+
+
+def _go_through(walk: Walk, take: Take) -> dict[str, Any] | None:
+    """Goes through one process."""
+    if not walk.opens(b"{"):
+        walk.pass_over()
+        return None
+    found: dict[str, Any] = {}
+    for name in walk.names():
+        grouped = name in GROUPS and walk.opens(b"{")
+        found[name] = {s: take(walk, name, s) for s in walk.names()} if grouped else take(walk, name, None)
+    return found
+
+
+class _Described:
+    """Takes what describes a process; of a list of records, its number among all of them."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self.filled: set[str] = set()
+        """The groups that hold any records."""
+
+    def take(self, walk: Walk, name: str, section: str | None) -> Any:
+        if section is not None:
+            if walk.opens(b"["):
+                self.filled |= {name for _ in walk.runs()}
+                return next(self._numbers)
+        elif name in ("metadata", "agents", "counters"):
+            return walk.take()
+        elif name == "strings" and walk.opens(b"{"):
+            return {kind: self._strings(walk, kind) for kind in walk.names()}
+        elif name in COUNTED and walk.opens(b"["):
+            kept: tuple[str, ...] = (*NAMES, *OF_SYMBOL) if name == "kernel_symbols" else ()
+            return [_part(one, kept) for batch in walk.batches() for one in batch]
+        return walk.pass_over()
+
+    def _strings(self, walk: Walk, kind: str) -> Any:
+        if kind == "marker_api" and walk.opens(b"["):
+            parts = (_part(one, ("key", "value")) or {} for batch in walk.batches() for one in batch)
+            return {integer(one.get("key")): text(one.get("value")) for one in parts}
+        return walk.take() if kind == "buffer_records" else walk.pass_over()
+
+
+def _part(record: Any, names: tuple[str, ...]) -> Record | None:
+    """The members of those names; None where there are none."""
+    return {name: record[name] for name in names if name in record} or None if isinstance(record, dict) else None
+
+
+class _Records:
+    """Reads the lists of records of one group, by their number each into its process."""
+
+    def __init__(self, group: str, lists: "Mapping[int, _Tool]") -> None:
+        self._group, self._lists, self._numbers = group, lists, count()
+
+    def take(self, walk: Walk, name: str, section: str | None) -> None:
+        if section is None or not walk.opens(b"["):
+            walk.pass_over()
+            return
+        tool = self._lists.get(next(self._numbers))
+        if name != self._group:
+            for _ in walk.runs():
+                pass
+            return
+        for batch in walk.batches():
+            if tool is not None:
+                tool.read(name, section, batch)
 
 
 class _Tool:
@@ -76,34 +196,37 @@ class _Tool:
         self._kernels = {number: s for s in symbols if (number := integer(s.get("kernel_id"))) is not None}
         strings = members(tool, "strings")
         self._kinds = records(strings, "buffer_records")
-        self._messages = {integer(m.get("key")): m.get("value") for m in records(strings, "marker_api")}
+        self._messages: Mapping[Any, str | None] = members(strings, "marker_api")
         self._counters = {handle(c.get("id")): text(c.get("name")) for c in records(tool, "counters")}
         self._driver = Driver(rows, self._process, self._processor)
-
-    def read(self) -> dict[str, str]:
-        """Writes all records of the process; what it says of itself, as labels."""
-        buffered, called = members(self._tool, "buffer_records"), members(self._tool, "callback_records")
-        readers = {
+        self._readers: dict[str, Callable[[str, Record], None]] = {
             "kernel_dispatch": self._kernel,
             "memory_copy": self._copy,
             "memory_allocation": self._allocation,
             **dict.fromkeys(CALLS, self._call),
             **dict.fromkeys(SPANS, self._span),
         }
-        for section in buffered:
-            for record in elements(buffered, section):
-                if isinstance(record, dict) and section in readers:
-                    readers[section](section, record)
-                elif isinstance(record, dict) and section.startswith("kfd"):
-                    self._told_by_driver(section, record)
-                else:
-                    self._unknown(section, record)
-        for section in called:
-            for record in elements(called, section):
-                if isinstance(record, dict) and section == "counter_collection":
-                    self._counted(record)
-                else:
-                    self._unknown(section, record)
+
+    def lists(self, group: str) -> list[int]:
+        """The numbers of the lists of records of the group."""
+        return [number for number in members(self._tool, group).values() if number is not None]
+
+    def read(self, group: str, section: str, batch: list[Any]) -> None:
+        """Writes some of the records of a section."""
+        for record in batch:
+            if not isinstance(record, dict):
+                self._unknown(section, record)
+            elif group == "callback_records" and section == "counter_collection":
+                self._counted(record)
+            elif group == "buffer_records" and section in self._readers:
+                self._readers[section](section, record)
+            elif group == "buffer_records" and section.startswith("kfd"):
+                self._told_by_driver(section, record)
+            else:
+                self._unknown(section, record)
+
+    def finish(self) -> dict[str, str]:
+        """Writes what waits for the end; what the process says of itself, as labels."""
         self._blocks.finish()
         return self._describe()
 
@@ -126,8 +249,7 @@ class _Tool:
 
     def _work(self, dispatch: Record, record: Record) -> dict[str, Any]:
         symbol = self._kernels.get(integer(dispatch.get("kernel_id")) or -1, {})
-        names = ("formatted_kernel_name", "demangled_kernel_name", "kernel_name")
-        name = next(filter(None, (text(symbol.get(n)) for n in names)), None)
+        name = next(filter(None, (text(symbol.get(n)) for n in NAMES)), None)
         used = {"size", "agent_id", "queue_id", "group_segment_size", "workgroup_size", "grid_size"}
         said = {n: v for n, v in dispatch.items() if n not in used}
         said |= {n: handle(v) for n, v in record.items() if n == "stream_id"}
@@ -216,7 +338,7 @@ class _Tool:
         times, operation = self._times(record), self._operation(record)
         name, kind = operation, section.removesuffix("_api")
         if section == "marker_api":
-            name = text(self._messages.get(_correlation(record))) or operation
+            name = self._messages.get(_correlation(record)) or operation
             kind = "mark" if times["start_ns"] == times["end_ns"] else "annotation"
         used = SHARED | {"agent_id", "queue_id"}
         said = {"operation": None if name == operation else operation}
@@ -255,7 +377,7 @@ class _Tool:
                 device=placed["device"],
                 name=self._counters.get(counter) or f"counter {counter}",
                 time_ns=placed["start_ns"],
-                value=float(value) if isinstance(value, int | Decimal) and abs(value) < 10**300 else None,
+                value=float(value) if isinstance(value, int | Decimal) and -(10**300) < value < 10**300 else None,
             )
 
     def _told_by_driver(self, section: str, record: Record) -> None:
@@ -321,7 +443,7 @@ class _Tool:
             if agent.get("type") == GPU and number is not None and 0 <= number < 2**31:
                 self._rows.describe("device", process=self._process, device=number, **_card(agent))
         labels = {label(n): label(v) for n, v in metadata.items() if n not in PRIVATE}
-        counts = {n: len(elements(self._tool, n)) for n in ("code_objects", "kernel_symbols", "host_functions")}
+        counts = {n: len(elements(self._tool, n)) for n in COUNTED}
         return labels | {n: str(count) for n, count in counts.items() if count}
 
 

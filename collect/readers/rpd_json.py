@@ -10,9 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ...store.trace import Facts
+from ..chrome_heads import INSTANT, METADATA, NOWHERE, SPAN, Flags, Heads
 from ..files import TraceFile
-from ..rocprof_elements import Timeline, read_timeline
+from ..rocprof_elements import Timeline
 from ..rocprof_rows import Rows, arguments, copy_kind, integer, nanoseconds, text
 from ..rpd_work import OWN_WORK
 from ..sink import Sink
@@ -41,8 +44,7 @@ def recognises(file: TraceFile) -> bool:
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; `UnreadableFile` for damage before the first event."""
     rows = Rows(sink)
-    timeline = read_timeline(file, rows)
-    _Reading(rows, timeline).read()
+    _Reading(rows, Timeline(file, rows)).read()
     rows.close()
     return Facts(format="rpd-json", producer="rocmProfileData rpd2tracing")
 
@@ -51,21 +53,15 @@ class _Reading:
     """One file on its way to the sink."""
 
     def __init__(self, rows: Rows, timeline: Timeline) -> None:
-        self._rows, self._events = rows, timeline.events
-        named = [e for e in self._events if e.get("ph") == "M" and isinstance(e.get("args"), dict)]
-        self._devices = {
-            pid
-            for e in named
-            if e.get("name") == "process_name" and LANE.fullmatch(str(e["args"].get("name")))
-            if (pid := integer(e.get("pid"))) is not None
-        }
-        self._devices |= {integer(e.get("pid")) or 0 for e in self._events if _description(e) in (KERNEL, FILL)}
+        self._rows, self._timeline = rows, timeline
+        self._devices: set[int] = set()
         self._used: set[int] = set()
+        self._on_device = 0
 
     def read(self) -> None:
         """Writes all events: those of the host first, since they name the process."""
-        on_device = [e for e in self._events if e.get("ph") != "M" and self._lane(e) in self._devices]
-        for event in self._events:
+        self._find_devices()
+        for event in self._timeline.events(self._of_host):
             if event.get("ph") in ("X", "i") and self._lane(event) not in self._devices:
                 self._call(event)
             if event.get("ph") == "X" and "dur" not in event:
@@ -73,25 +69,60 @@ class _Reading:
                     "no-duration", "events without a duration: read as 0", example=text(event.get("name"))
                 )
         self._process = self._rows.only_process()
-        if on_device and len(self._rows.processes) != 1:
-            meaning = "device work of a file with several processes, or none: counted as process 0"
-            self._rows.sink.note("no-process", meaning, count=len(on_device))
-        for event in on_device:
-            if event.get("ph") == "X":
+        known = len(self._rows.processes) == 1
+        for event in self._timeline.events(self._of_device):
+            if event.get("ph") == "X" and self._lane(event) in self._devices:
+                self._on_device += 1
                 self._work(event)
-        for event in self._events:
-            phase = event.get("ph")
-            if phase == "M":
-                self._name(event)
-            elif phase == "C":
-                self._counter(event)
-            elif phase in ("s", "t", "f"):
-                self._flow(event)
-            elif phase not in ("X", "i") or (phase == "i" and self._lane(event) in self._devices):
-                self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
-                self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
+        for event in self._timeline.events(lambda heads: heads.phase != SPAN):
+            self._other(event)
+        if self._on_device and not known:
+            meaning = "device work of a file with several processes, or none: counted as process 0"
+            self._rows.sink.note("no-process", meaning, count=self._on_device)
         for device in sorted(self._used):
             self._rows.describe("device", process=self._process, device=device, vendor="amd")
+
+    def _find_devices(self) -> None:
+        """A lane is a device's by its name, or since kernels or fills are in it."""
+        for event in self._timeline.events(self._tells_device):
+            said, lane = event.get("args"), self._lane(event)
+            names = event.get("ph") == "M" and event.get("name") == "process_name"
+            named = names and isinstance(said, dict) and LANE.fullmatch(str(said.get("name")))
+            if named and lane is not None:
+                self._devices.add(lane)
+            if _description(event) in (KERNEL, FILL):
+                self._devices.add(lane or 0)
+
+    def _tells_device(self, heads: Heads) -> Flags:
+        works = heads.holding(b'"KernelExecution"') | heads.holding(b'"FillBuffer"')
+        lanes = np.where(heads.lane == NOWHERE, 0, heads.lane)
+        return (heads.phase == METADATA) | (works & ~np.isin(lanes, self._known()))
+
+    def _of_host(self, heads: Heads) -> Flags:
+        spans = (heads.phase == SPAN) & ~(heads.timed & np.isin(heads.lane, self._known()))
+        return spans | (heads.phase == INSTANT)
+
+    def _of_device(self, heads: Heads) -> Flags:
+        return (heads.phase == SPAN) & np.isin(heads.lane, self._known())
+
+    def _known(self) -> list[int]:
+        """The devices that `Heads` can tell: their numbers have at most 18 digits."""
+        return [device for device in self._devices if abs(device) < 10**18]
+
+    def _other(self, event: Mapping[str, Any]) -> None:
+        """Writes what is no span."""
+        phase = event.get("ph")
+        there = self._lane(event) in self._devices
+        self._on_device += there and phase not in ("X", "M")
+        if phase == "M":
+            self._name(event)
+        elif phase == "C":
+            self._counter(event)
+        elif phase in ("s", "t", "f"):
+            self._flow(event)
+        elif phase not in ("X", "i") or (phase == "i" and there):
+            self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
+            self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
 
     @staticmethod
     def _lane(event: Mapping[str, Any]) -> int | None:

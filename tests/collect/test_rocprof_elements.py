@@ -1,12 +1,16 @@
 import json
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tracelode.collect import rocprof_elements
+from tracelode.collect import packing, rocprof_elements
+from tracelode.collect.chrome_heads import METADATA, NOWHERE, SPAN, Heads
 from tracelode.collect.files import open_file
-from tracelode.collect.rocprof_elements import Timeline, read_timeline
+from tracelode.collect.rocprof_elements import Timeline
 from tracelode.collect.rocprof_rows import Rows
 from tracelode.collect.sink import Sink
 from tracelode.store import Archive, UnreadableFile
@@ -18,65 +22,150 @@ def text(*events: str) -> str:
     return '{"traceEvents":[{}\n' + "".join(f",{event}\n" for event in events) + '],\n"otherData": {"k": "v"}}\n'
 
 
-def told(folder: Path, content: str) -> tuple[Timeline, dict[str, int]]:
-    (folder / "t.json").write_text(content)
-    with Archive(folder / "archive").stage() as staging:
-        sink = Sink(staging)
-        timeline = read_timeline(open_file(folder / "t.json"), Rows(sink))
-        return timeline, {note.kind: note.count for note in sink.finish()}
+def every(heads: Heads) -> Any:
+    return np.ones(len(heads.clean), np.bool_)
+
+
+class Told:
+    """The events of a file, the members around them, the notes by kind, and what is in `other`."""
+
+    def __init__(self, folder: Path, content: str | bytes) -> None:
+        (folder / "t.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+        with Archive(folder / "archive").stage() as staging:
+            sink = Sink(staging)
+            rows = Rows(sink)
+            timeline = Timeline(open_file(folder / "t.json"), rows)
+            self.events, self.members = list(timeline.events(every)), timeline.members
+            rows.finish()
+            self.others = sink.rows.get("other", 0)
+            self.notes = {note.kind: note.count for note in sink.finish()}
 
 
 WHOLE = text(json.dumps(FIRST), json.dumps(SECOND))
 
 
-def test_a_whole_file_is_read_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes: list[int] = []
-    decode = json.JSONDecoder.decode
+def test_a_whole_file_gives_its_events_and_what_stands_around_them(tmp_path: Path) -> None:
+    told = Told(tmp_path, WHOLE)
+    assert (told.events, told.members, told.notes) == ([FIRST, SECOND], {"otherData": {"k": "v"}}, {})
 
-    def counted(self: json.JSONDecoder, s: str) -> Any:
-        passes.append(len(s))
-        return decode(self, s)
 
-    monkeypatch.setattr(json.JSONDecoder, "decode", counted)
-    timeline, notes = told(tmp_path, WHOLE)
-    assert (timeline.events, timeline.members, notes) == ([FIRST, SECOND], {"otherData": {"k": "v"}}, {})
-    assert passes == [len(WHOLE)]
+def test_a_well_formed_file_may_stand_on_one_line(tmp_path: Path) -> None:
+    told = Told(tmp_path, json.dumps([{}, FIRST, {"args": [{"ph": "M"}, {}]}, SECOND]))
+    assert told.events == [FIRST, {"args": [{"ph": "M"}, {}]}, SECOND]
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "nan", "-inf"])
 def test_numbers_that_are_none_are_kept_as_text(tmp_path: Path, number: str) -> None:
     events = [json.dumps(event).replace("1", number).replace("2", number) for event in (FIRST, SECOND)]
-    timeline, notes = told(tmp_path, text(*events))
+    told = Told(tmp_path, text(*events))
     kept = {"nan": "NaN", "-inf": "-Infinity"}.get(number, number)
-    assert timeline.events == [FIRST | {"ts": kept}, SECOND | {"ts": kept}]
-    assert timeline.members == {"otherData": {"k": "v"}}
-    assert notes == {"non-finite": 2 if number.islower() else 1}
+    assert told.events == [FIRST | {"ts": kept}, SECOND | {"ts": kept}]
+    assert told.members == {"otherData": {"k": "v"}}
+    assert told.notes == {"non-finite": 2 if number.islower() else 1}
 
 
-def test_a_cut_file_is_read_by_its_elements_and_never_tried_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[bytes] = []
-    load = rocprof_elements.load
-
-    def counted(raw: bytes) -> Any:
-        tried.append(raw)
-        return load(raw)
-
-    monkeypatch.setattr(rocprof_elements, "load", counted)
-    timeline, notes = told(tmp_path, WHOLE[: WHOLE.index('"b"') + 2])
-    assert timeline.events[0] == FIRST
-    assert notes["truncated"] == 1
-    assert all(raw.startswith(b'{"ph"') for raw in tried)
+def test_a_cut_file_is_read_by_its_elements(tmp_path: Path) -> None:
+    told = Told(tmp_path, WHOLE[: WHOLE.index('"b"') + 2])
+    assert told.events == [FIRST]
+    assert (told.others, told.notes) == (1, {"damaged": 1, "truncated": 1})
 
 
 def test_a_damaged_element_does_not_mend_the_file_as_a_whole(tmp_path: Path) -> None:
     events = [json.dumps(FIRST), json.dumps(SECOND).replace('"b"', '"b', 1), json.dumps(SECOND)]
-    timeline, notes = told(tmp_path, text(*events))
-    assert timeline.events == [FIRST, {"ph": "X", "name": "b", "ts": 2}, SECOND]
-    assert notes == {"mended": 1}
+    told = Told(tmp_path, text(*events))
+    assert told.events == [FIRST, {"ph": "X", "name": "b", "ts": 2}, SECOND]
+    assert told.notes == {"mended": 1}
+
+
+def test_what_is_no_object_is_kept_whether_the_file_is_whole_or_not(tmp_path: Path) -> None:
+    told = Told(tmp_path, WHOLE.replace("{}", "{}, 7, [1]"))
+    assert (told.events, told.others, told.notes) == ([FIRST, SECOND], 2, {"damaged": 2})
+    told = Told(tmp_path, text(json.dumps(FIRST), "{]", json.dumps(SECOND)))
+    assert (told.events, told.others, told.notes) == ([FIRST, SECOND], 1, {"damaged": 1})
 
 
 def test_damage_before_the_first_event_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="before the first event"):
-        told(tmp_path, '{"traceEvents":[{}\n,{"ph"')
+        Told(tmp_path, '{"traceEvents":[{}\n,{"ph"')
+
+
+ODD = [
+    json.dumps({"ph": "X", "pid": "12", "dur": 3, "args": {"pid": 9, "ph": "M"}}),
+    '{"ph": "M", "ph": "X", "pid": 1, "pid": -4}',
+    '{"ph": "\\u0058", "pid": 5}',
+    '{"p\\u0068": "X", "name": "\xe9\\"", "pid": "6"}',
+    '{"pid": "0x10", "ph": "X"}',
+    '{"name": "no phase"}',
+]
+
+
+def test_the_last_of_two_values_counts_and_another_spelling_is_looked_at(tmp_path: Path) -> None:
+    found: list[tuple[int, int, bool, bool]] = []
+
+    def wanted(heads: Heads) -> Any:
+        columns = (heads.phase, heads.lane, heads.timed, heads.clean)
+        found.extend(zip(*(column.tolist() for column in columns), strict=True))
+        return heads.phase == METADATA
+
+    (tmp_path / "t.json").write_text(text(*ODD))
+    with Archive(tmp_path / "archive").stage() as staging:
+        timeline = Timeline(open_file(tmp_path / "t.json"), Rows(Sink(staging)))
+        events = list(timeline.events(wanted))
+    assert [one for one in found if one[3]] == [
+        (0, NOWHERE, False, True),
+        (SPAN, 12, True, True),
+        (SPAN, -4, False, True),
+        (0, NOWHERE, False, True),
+    ]
+    assert [event["pid"] for event in events] == [5, "6", "0x10"]
+
+
+CONTENTS = {
+    "whole": text(*ODD, json.dumps(FIRST)).encode(),
+    "members first": b'{"k": [{"traceEvents": 1}], "traceEvents": [{}, {"ph": "X", "name": "\\ud83d\\ude00"}]}',
+    "invalid": text(json.dumps(FIRST), '{"name": "?"}').encode().replace(b"?", b"\xe2\x82\xff"),
+    "cut": text(*ODD, json.dumps(FIRST))[:-60].encode(),
+    "damaged": text(json.dumps(FIRST), '{"a": é}', "{]\n ] ,{", json.dumps(SECOND), '{"b": "x\n]\n}"}').encode(),
+    "closed twice": WHOLE.encode() + b'  \n ] \n\n ,"x": 1',
+    "more behind": WHOLE[:-20].encode() + b',\n"broken',
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_a_file_read_in_small_blocks_gives_the_same(
+    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = vars(Told(tmp_path, content))
+    monkeypatch.setattr(rocprof_elements, "PIECES", 2)
+    for size in (1, 2, 3, 5, 16, 50):
+        monkeypatch.setattr(packing, "BLOCK", size)
+        assert vars(Told(tmp_path, content)) == wanted, size
+
+
+def peak(folder: Path, events: int, *, cut: int) -> int:
+    """Most memory that all events of a file take, one after the other."""
+
+    def lines() -> Iterator[str]:
+        for number in range(events):
+            yield json.dumps({"ph": "X", "name": "hipLaunchKernel", "ts": number, "args": {"more": "x" * 200}})
+
+    content = text(*lines())
+    (folder / "t.json").write_text(content[: len(content) - cut])
+    with Archive(folder / "archive").stage() as staging:
+        rows = Rows(Sink(staging))
+        tracemalloc.start()
+        try:
+            timeline = Timeline(open_file(folder / "t.json"), rows)
+            assert sum(1 for _ in timeline.events(every)) == events
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize("cut", [0, 30], ids=["whole", "cut"])
+def test_memory_does_not_grow_with_the_events(tmp_path: Path, cut: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "BLOCK", 1 << 13)
+    monkeypatch.setattr(rocprof_elements, "PIECES", 50)
+    peak(tmp_path, 100, cut=cut)  # what is made once
+    few, many = (peak(tmp_path, events, cut=cut) for events in (1000, 8000))
+    assert many < few * 1.5

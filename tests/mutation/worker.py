@@ -97,6 +97,7 @@ class _Reading:
     def __init__(self, format: str, folder: Path) -> None:
         self._format, self._folder = format, folder
         self._places = places(format)
+        self._notes_of(sample("kineto"))  # for which some mutants are taken: its reader takes seconds to be compiled
         self._benign = {trace: self._notes_of(trace) for trace in {trace for trace, _ in self._places}}
         self._contents = {member: member.read_bytes() for _, member in self._places}
 

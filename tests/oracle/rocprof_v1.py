@@ -14,10 +14,10 @@ def read(path: Path) -> Rows:
     content = unpacked(path)
     if not content.lstrip().startswith(b"{"):
         raise Odd("not the JSON form")
-    events = json.loads(content.decode("utf-8", "replace"))["traceEvents"]
+    events = json.loads(content.decode("utf-8", "replace"), parse_int=_integer)["traceEvents"]
     if not all(isinstance(event, dict) for event in events):
         raise Damaged("an element that is no event")
-    named = [event for event in events if event.get("name") == "process_name"]
+    named = [event for event in events if event.get("name") == "process_name" and "name" in event["args"]]
     lanes = {_number(event["pid"]): event["args"]["name"] for event in named}
     found: dict[str, list[Row]] = {"kernel": [], "copy": [], "fill": [], "api": []}
     for event in events:
@@ -25,7 +25,8 @@ def read(path: Path) -> Rows:
             raise Damaged("an event of a kind that is not known")
         if event.get("ph") != "X":
             continue
-        lane, said, name = lanes.get(_number(event["pid"])), event["args"], event["name"]
+        lane, said = lanes.get(_number(event.get("pid"))), event["args"]
+        name = event["name"] if "name" in event else said["Name"]
         if lane is None:
             raise Odd("an event in a lane without a name")
         if not all(re.fullmatch(r"\d{1,18}", str(said[what])) for what in ("BeginNs", "EndNs")):
@@ -43,7 +44,7 @@ def read(path: Path) -> Rows:
             elif name in DIRECTIONS:
                 found["copy"].append((*place, DIRECTIONS[name], None, None))
             elif lane == "COPY":
-                raise Damaged("a copy that does not say its direction")
+                raise Odd("a copy that is called otherwise")
             else:
                 found["kernel"].append((*place, name, None))
         elif "Marker" not in lane:
@@ -52,9 +53,15 @@ def read(path: Path) -> Rows:
 
 
 def _process(text: Any) -> int:
-    if type(text) is not int and not re.fullmatch(r"\d{1,18}", text):
+    if type(text) is not int and not re.fullmatch(r"-?\d{1,18}", text):
         raise Damaged("a process that is no number")
     return int(text)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 4000:
+        raise Odd("a number that Python does not read")
+    return int(digits)
 
 
 def _number(text: Any) -> int:

@@ -28,7 +28,7 @@ def read(path: Path) -> Rows:
     for event in spans:
         start = _number(event["ts"]) * 1000
         times = start, start + _number(event["dur"]) * 1000
-        lane, thread, name = _number(event["pid"]), _number(event["tid"]), event["name"]
+        lane, thread, name = _number(event["pid"]), _number(event["tid"]), event.get("name")
         if event["pid"] not in devices:
             found["api"].append((lane, thread, *times, name, None))
             continue
@@ -42,7 +42,7 @@ def read(path: Path) -> Rows:
         elif kind == "FillBuffer":
             found["fill"].append((*place, None, None))
         elif "copy" in kind.lower():
-            raise Damaged("a copy that does not say its direction")
+            raise Odd("a copy that is called otherwise")
     return rows(**found)
 
 

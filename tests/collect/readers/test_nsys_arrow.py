@@ -189,3 +189,19 @@ def test_a_table_without_a_name_in_a_file_of_several_is_counted(tmp_path: Path, 
     told = tell(path)
     assert told.notes["unnamed-table"].count == 1
     assert [json.loads(row["json"]) for row in told["other"]] == [{"start": 1, "end": 2}]
+
+
+def test_a_table_whose_name_is_no_text_and_bytes_after_the_last_are_noted(
+    tmp_path: Path, tell: Callable[[Path], Told]
+) -> None:
+    path = write_arrow(tmp_path, TABLES)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"CUPTI_ACTIVITY_KIND_KERNEL", b"CUPTI_ACTIVITY\xa6KIND_KERNEL"))
+    told = tell(path)
+    assert "kernel" not in told.tables
+    note = told.notes["damaged-name"]
+    assert (note.count, note.example) == (1, "CUPTI_ACTIVITY\ufffdKIND_KERNEL")
+    path.write_bytes(content + b"\0\0\x01")
+    told = tell(path)
+    assert len(told["kernel"]) == 49
+    assert told.notes["truncated"].example == "1 bytes that are no table"

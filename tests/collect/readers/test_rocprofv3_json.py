@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.collect.reading import Told, damaged, read
+from tracelode.collect import packing
 from tracelode.collect.files import open_file
 from tracelode.collect.ingest import read as ingest
 from tracelode.collect.readers import rocprofv3_json
@@ -215,7 +217,20 @@ def test_a_file_that_is_cut_off_is_unreadable(tell: Callable[..., Told]) -> None
 
 
 @pytest.mark.parametrize(
-    "odd", ["[" * 3000, '"\\ud800"', "1e999", "-1", "123456789012345678901234", "null", "[]", "NaN", "true"]
+    "odd",
+    [
+        "[" * 3000,
+        '"\\ud800"',
+        "1e999",
+        "1e9999999",
+        "-1e9999999",
+        "-1",
+        "123456789012345678901234",
+        "null",
+        "[]",
+        "NaN",
+        "true",
+    ],
 )
 @pytest.mark.parametrize(
     "member", ["start_timestamp", "grid_size", "hostname", "dispatch_info", "formatted_kernel_name"]
@@ -264,3 +279,119 @@ def test_flipped_bytes_give_the_same_events_a_note_or_a_refusal(tmp_path: Path) 
         assert told.notes or {table: len(told[table]) for table in ("kernel", "api")} == {"kernel": 1, "api": 1}
     assert not whole.notes
     assert {"refused", "invalid-utf8", "no-correlation"} <= outcomes
+
+
+def members_of(content: str) -> Record:
+    return json.loads(content)["rocprofiler-sdk-tool"][0]
+
+
+def file_of(*processes: Record) -> str:
+    return json.dumps({"rocprofiler-sdk-tool": processes})
+
+
+COUNTED = {"dispatch_data": record(0, 0, 100, 140, dispatch_info=DISPATCH), "records": [{"counter_id": 3, "value": 2}]}
+FULL = tool(
+    {"counter_collection": [COUNTED], "é": [1]},
+    {"marker_api": [{"key": 4, "value": "schritt \u00e9 \U0001f600"}], "more": [[1.50], {}]},
+    kernel_dispatch=[KERNEL, {**KERNEL, "start_timestamp": "soon"}],
+    hip_api=[record(1, 1, 900, 950)],
+    marker_api=[record(3, 1, 10, 20, 4)],
+    memory_allocation=[record(4, 0, 10, 12, agent_id=501, address=16, allocation_size=64)],
+    spm=[record(30, 0, 55, 60)],
+)
+
+
+def test_the_order_of_members_does_not_matter(tell: Callable[..., Told]) -> None:
+    members = members_of(FULL)
+    wanted = tell(file_of(members))
+    assert {"kernel", "api", "range", "allocation", "counter", "other"} <= wanted.tables.keys()
+    for turned in (dict(reversed(members.items())), dict(sorted(members.items()))):
+        told = tell(file_of(turned))
+        assert (told.tables, told.notes, told.facts) == (wanted.tables, wanted.notes, wanted.facts)
+
+
+def test_of_a_member_that_is_given_twice_the_last_counts(tell: Callable[..., Told]) -> None:
+    whole = tool(kernel_dispatch=[KERNEL], hip_api=[record(1, 1, 900, 950)])
+    other = json.dumps({"kernel_dispatch": [KERNEL, KERNEL]})
+    before = whole.replace('"metadata"', f'"buffer_records": {other}, "kernel_symbols": [], "metadata"', 1)
+    told, wanted = tell(before), tell(whole)
+    assert told.tables == wanted.tables
+    assert {kind: note.count for kind, note in told.notes.items()} == {"repeated-member": 2}
+    again = tell(whole.replace('"start_timestamp": ', '"start_timestamp": 5, "start_timestamp": ', 1))
+    assert again["kernel"][0]["start_ns"] == wanted["kernel"][0]["start_ns"]
+    assert "start_timestamp (2)" in again["kernel"][0]["args"]
+    assert {kind: note.count for kind, note in again.notes.items()} == {"duplicate-key": 1}
+    emptied = json.dumps(members_of(whole))[:-1] + ', "buffer_records": 7}'
+    assert "kernel" not in tell(f'{{"rocprofiler-sdk-tool": [{emptied}]}}').tables
+
+
+def test_each_process_has_its_own_records(tell: Callable[..., Told]) -> None:
+    one = members_of(FULL)
+    two = {**one, "metadata": {"pid": 71}, "kernel_symbols": [{**SYMBOL, "formatted_kernel_name": "other()"}]}
+    told = tell(file_of(one, two))
+    assert [(row["process"], row["name"]) for row in told["kernel"]] == [(70, "gemm(float*)"), (71, "other()")]
+    assert [row["process"] for row in told["counter"]] == [70, 71]
+    assert [row["process"] for row in told["allocation"]] == [70, 71]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 500])
+def test_a_file_read_in_small_blocks_gives_the_same(
+    tell: Callable[..., Told], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = json.dumps({"rocprofiler-sdk-tool": [members_of(FULL)]}, ensure_ascii=False)
+    wanted = tell(content)
+    monkeypatch.setattr(packing, "BLOCK", size)
+    told = tell(content)
+    assert (told.tables, told.notes, told.facts) == (wanted.tables, wanted.notes, wanted.facts)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda text: text[: text.index('"soon"') + 3],
+        lambda text: text.replace("[[1.5]", "[[1.x]").replace('"soon"', "soon"),
+        lambda text: text.replace('"soon"', "soon")[:-1],
+        lambda text: text + " }",
+    ],
+    ids=["cut", "the first of two", "in a record and behind", "behind the end"],
+)
+def test_damage_behind_records_leaves_nothing_in_the_archive(fault: Callable[[str], str], tmp_path: Path) -> None:
+    members = members_of(FULL)
+    content = fault(file_of({"buffer_records": members.pop("buffer_records"), **members}))
+    with pytest.raises(json.JSONDecodeError) as first:
+        json.loads(content)
+    path = tmp_path / "70_results.json"
+    path.write_text(content)
+    place = f"at character {first.value.pos} of {len(content)}$"
+    with pytest.raises(UnreadableFile, match=f"JSON that is cut off or damaged {place}"):
+        ingest(path, Archive(tmp_path / "archive"))
+    assert not Archive(tmp_path / "archive").manifests()
+
+
+def peak(folder: Path, records: int) -> int:
+    """Most memory that reading so many records takes, and as many members that nothing is made of.
+
+    The records are of a kind that gives a note, and no rows: those would wait for others of their table.
+    """
+    lost = record(5, 0, 10, 10, count=1, filler="x" * 200)
+    kinds = [*KINDS, {"kind": "KFD_EVENT_DROPPED_EVENTS", "operations": ["DROPPED"]}]
+    unused = [{"comment": "y" * 200, "line": number} for number in range(records)]
+    one = members_of(tool(strings={"buffer_records": kinds, "pc_sample_comments": unused}, kfd=[lost] * records))
+    path = folder / f"{records}_results.json"
+    path.write_text(file_of({**one, "host_functions": unused, "callback_records": {}, "summary": {"more": unused}}))
+    tracemalloc.start()
+    try:
+        told = read(rocprofv3_json, path, folder / str(records))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert told.counts() == {"lost-events": records}
+    assert told.facts.labels["host_functions"] == str(records)
+    return most
+
+
+def test_memory_does_not_grow_with_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "BLOCK", 1 << 14)
+    peak(tmp_path, 100)  # what is made once
+    few, many = peak(tmp_path, 1000), peak(tmp_path, 8000)
+    assert many < few * 1.5, (few, many)
