@@ -6,7 +6,7 @@ Fields that are not known here are counted.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class _Encoded(TraceFile):
 
     encoded: Path = field(kw_only=True)
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Generator[bytes]:
         """The bytes in blocks of a megabyte."""
         with self.encoded.open("rb") as content:
             while block := content.read(BLOCK):

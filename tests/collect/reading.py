@@ -3,7 +3,7 @@
 import gzip
 import random
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +73,7 @@ class InBlocks(TraceFile):
 
     length: int = 1
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Generator[bytes]:
         """The content."""
         with Path(str(self.path)).open("rb") as content:
             while block := content.read(self.length):
