@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.chakra import KINDS
-from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, rows, unpacked
+from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, members, rows, unpacked
 
 DEPENDENCIES = (("ctrlDeps", "ctrl_deps"), ("data_deps", "dataDeps"))
 """What controls a node and what gives it data, as one tool or another calls it."""
@@ -17,7 +17,7 @@ DEPENDENCIES = (("ctrlDeps", "ctrl_deps"), ("data_deps", "dataDeps"))
 
 def read(path: Path) -> Rows:
     text = unpacked(path).decode("utf-8", "replace")
-    document = json.loads(text, strict=False, parse_float=Decimal, parse_constant=constant, object_pairs_hook=_members)
+    document = json.loads(text, strict=False, parse_float=Decimal, parse_constant=constant, object_pairs_hook=members)
     if document.keys() >= {"nodes", "workload_graph"}:
         raise Odd("two graphs in one file")
     if "nodes" in document:
@@ -84,10 +84,3 @@ def _whole(value: Any) -> int | None:
     if value is not None and (type(value) is not int or abs(value) >= 2**63):
         raise Odd("a number that is none")
     return value
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise Odd("a member that is there twice")
-    return found

@@ -28,6 +28,7 @@ __all__ = [
     "database",
     "difference",
     "disagreement",
+    "members",
     "of_trace",
     "oracle_of",
     "rows",
@@ -119,6 +120,14 @@ def unpacked(path: Path) -> bytes:
 def constant(name: str) -> NoReturn:
     """For `json.loads`: `Odd` for a number that JSON does not have, such as NaN."""
     raise Odd(f"{name} is no number of JSON")
+
+
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: the object of those members; `Odd` where one is there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Odd("a member that is there twice")
+    return found
 
 
 def database(path: Path) -> Iterator[sqlite3.Connection]:

@@ -5,7 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, rows, unpacked
+from tests.oracle.rows import Damaged, Odd, Row, Rows, constant, members, rows, unpacked
 
 SUMMARY = {"total_page_faults", "xnack_enabled", "migration_triggers"}
 TRIGGERS = {"gpu_page_fault", "cpu_page_fault", "prefetch", "ttm_eviction", "unknown"}
@@ -18,7 +18,7 @@ MOVES = {"count", "total_time_ns", "migration_throughput_gbps", *SIZES}
 
 def read(path: Path) -> Rows:
     text = unpacked(path).decode("utf-8", "replace")
-    told = json.loads(text, strict=False, parse_float=_exact, parse_constant=constant, object_pairs_hook=_members)
+    told = json.loads(text, strict=False, parse_float=_exact, parse_constant=constant, object_pairs_hook=members)
     _object(told, {"devices", "summary"})
     summary = _object(told["summary"], SUMMARY)
     faults, triggers = summary["total_page_faults"], _object(summary["migration_triggers"], TRIGGERS)
@@ -62,13 +62,6 @@ def _whole(value: Any) -> int:
     if value >= 2**62:
         raise Odd("a number that is too large")
     return value
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise Odd("a member that is there twice")
-    return found
 
 
 def _exact(number: str) -> str:
