@@ -12,7 +12,7 @@ from .jsonrepair import FAULTS, load, text_of
 from .kineto_batch import Batch
 from .kineto_process import Lanes, Processes
 from .kineto_record import Record, lane_number, nanoseconds, record_of, whole
-from .kineto_vocabulary import Kind
+from .kineto_vocabulary import DEVICE_KINDS, Kind, Role
 from .spool import NOTHING
 
 __all__ = ["MEANINGS", "Elements"]
@@ -23,6 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
     "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
     "no-duration": "duration events without a duration: read as 0",
+    "no-device": "device work whose device or stream cannot be: those of its lane count",
     "unpaired": "begin or end events without their counterpart: kept in `other`",
 }
 """Kinds of notes about elements, and what they mean."""
@@ -109,6 +110,8 @@ class Elements:
             return
         if phase == "X" and record.duration == 0 and nanoseconds(event.get("dur")) is None:
             self.note("no-duration", f"at byte {offset}: {record.name[:EXAMPLE]}")
+        if record.kind in DEVICE_KINDS and _is_misplaced(event.get("args"), record):
+            self.note("no-device", f"at byte {offset}: {record.name[:EXAMPLE]}")
         if phase == "X" and record.category is not None:
             self._batch.learn(record.category, record.kind)
         self._add(record)
@@ -172,6 +175,13 @@ class Elements:
         else:
             number = whole(pid)
         return {"pid": NOTHING if number is None else number}
+
+
+def _is_misplaced(arguments: Any, record: Record) -> bool:
+    """Whether the arguments name another device or stream than the record has, since it cannot be."""
+    said = arguments if isinstance(arguments, dict) else {}
+    places = (("device", Role.DEVICE), ("stream", Role.STREAM))
+    return any(said.get(name) is not None and whole(said[name]) != record.roles.get(role) for name, role in places)
 
 
 def _finite(value: Any) -> float | None:

@@ -65,11 +65,11 @@ def write_processes(
     job = members.get("distributedInfo")
     job = job if isinstance(job, dict) else {}
     host = facts_of(members, None, generic=True).host
-    rank, size = whole(job.get("rank")), whole(job.get("world_size"))
+    rank, size = (_counted(job, name, sink) for name in ("rank", "world_size"))
     columns = {
         "process": used,
         "pid": [None if p in processes.names or p not in processes.hosts else raw_pids.get(p, p) for p in used],
-        "rank": [rank if len(used) == 1 and rank is not None else processes.ranks.get(p) for p in used],
+        "rank": [rank if len(used) == 1 and rank is not None else _fitting(processes.ranks.get(p)) for p in used],
         "world_size": [size for _ in used],
         "name": [processes.names.get(p, names.get(p)) for p in used],
         "host": [host for _ in used],
@@ -77,6 +77,18 @@ def write_processes(
     schema = TABLES["process"].schema
     table = pa.table({name: pa.array(values, schema.field(name).type) for name, values in columns.items()})
     sink.write("process", dict(zip(table.column_names, table.columns, strict=True)))
+
+
+def _counted(job: Mapping[str, Any], name: str, sink: Sink) -> int | None:
+    number = _fitting(whole(job.get(name)))
+    if number is None and job.get(name) is not None:
+        meaning = "ranks, or numbers of ranks, that cannot be: read as null"
+        sink.note("no-number", meaning, example=f"{name} {text_of(job[name])[:80]}")
+    return number
+
+
+def _fitting(number: int | None) -> int | None:
+    return number if number is not None and 0 <= number < 1 << 31 else None
 
 
 def _is_device(entry: Any) -> bool:

@@ -284,6 +284,24 @@ def test_no_event_is_lost_whatever_number_it_holds(tmp_path: Path, table: str) -
     assert trace.rows.get(kept, 0) + trace.rows.get("other", 0) == len(texts)
 
 
+def test_a_device_or_stream_that_cannot_be_is_counted_and_the_lane_taken(tmp_path: Path) -> None:
+    kernels = [
+        duration("kernel", "gemm", 1, 7, at, 1, **{"device": 1, "stream": 7, "correlation": at} | odd)
+        for at, odd in enumerate(({}, {"device": 1 << 31}, {"stream": "x"}, {"device": "1"}))
+    ]
+    trace = read_events(tmp_path, HOST, *kernels)
+    assert [(row["device"], row["stream"]) for row in rows_of(trace, "kernel")] == [(1, 7)] * 4
+    assert notes_of(trace)["no-device"] == 2
+
+
+def test_ranks_that_cannot_be_are_none(tmp_path: Path) -> None:
+    for rank, size in ((1 << 31, 2), (-1, 1 << 62), ("x", [])):
+        trace = read_events(tmp_path, HOST, distributedInfo={"rank": rank, "world_size": size})
+        (process,) = rows_of(trace, "process")
+        assert ("rank" in process, process.get("world_size")) == (False, size if size == 2 else None)
+        assert notes_of(trace)["no-number"] == (1 if size == 2 else 2)
+
+
 def test_events_that_do_not_name_their_process_are_counted(tmp_path: Path) -> None:
     unplaced = {key: value for key, value in HOST.items() if key != "pid"} | {"ts": 205, "args": {}}
     trace = read_events(tmp_path, HOST, unplaced)

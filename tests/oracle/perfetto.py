@@ -95,6 +95,8 @@ def _slice(
     correlation = said.get("corr_id")
     if category in PLACES and not PLACES[category] <= said.keys():
         raise Odd("a place that stands elsewhere, or nowhere")
+    if isinstance(said.get("tid"), str):
+        raise Odd("a thread that is called by a text")
     if category in ("hip_api", "hsa_api"):
         found["api"].append((process, said["tid"], start, end, name, correlation))
     elif category == "kernel_dispatch":
