@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from .cupti_activities import Activities
-from .database_columns import INT, Rows
+from .database_columns import INT, TEXT, Rows
 from .nsys_columns import arguments, combinations, filled, nonzero, plus, translated
 
 __all__ = ["MEMORY", "read_calls", "read_work"]
@@ -101,13 +101,16 @@ def _kernels(activities: Activities, kind: str) -> None:
     wanted = _ints(*SHARED, *KERNEL, *SHARED_MEMORY, *AXES)
     for rows in activities.events(kind, wanted, KERNEL_LEFT_OUT):
         said = {"launchType": translated(rows["launchType"], LAUNCHES.get)}
+        names = activities.text(rows["name"])
+        if unnamed := rows.count - pc.count(names.cast(TEXT)).as_py():
+            activities.sink.note("unnamed-kernel", "kernels of which the file has no name", count=unnamed)
         later = pc.and_(pc.not_equal(rows["completed"], rows["end"]), pc.not_equal(rows["completed"], 0))
         said["completed"] = pc.if_else(later, rows["completed"], None)
         activities.sink.write(
             "kernel",
             {
                 **_placed(activities, rows),
-                "name": activities.text(rows["name"]),
+                "name": names,
                 **{f"{axis[:-1]}_{axis[-1].lower()}": activities.fitting(rows[axis], axis) for axis in AXES},
                 "registers": activities.fitting(rows["registersPerThread"], "registersPerThread"),
                 "shared_bytes": plus(*(rows[name] for name in SHARED_MEMORY)),

@@ -19,7 +19,7 @@ from .launches import Launches, case
 from .overlaps import Overlaps
 from .spool import nulls, whole
 
-__all__ = ["MEANINGS", "Marking", "row_flaws"]
+__all__ = ["MEANINGS", "Marking", "known_sizes", "row_flaws"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 Ints = npt.NDArray[np.int64]
@@ -34,6 +34,7 @@ MEANINGS = {
 }
 """What the note about each flaw says; its kind is the flaw's words joined by dashes."""
 
+SIZED = frozenset({"copy", "fill"})
 LONGEST_NS = 30 * 86_400 * 10**9
 FARTHEST_NS = 1 << 62
 """Unix time reaches this in 2116: a clock that shows more, or less than its negative, has overflowed."""
@@ -61,6 +62,20 @@ def row_flaws(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Tabl
         return piece
     piece = _marked(piece, table, wrong & (end < start), NEGATIVE, note)
     return _marked(piece, table, wrong & (end > start), OVERFLOW, note)
+
+
+def known_sizes(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Table:
+    """The rows of copies and fills, those of fewer than no bytes without a size; other tables come back as they are."""
+    if table not in SIZED or "bytes" not in piece.column_names:
+        return piece
+    sizes = whole(piece["bytes"])
+    wrong = pc.fill_null(pc.less(sizes, 0), False)
+    if not (count := pc.sum(wrong).as_py()):
+        return piece
+    example = f"{table}: {sizes.filter(wrong)[0].as_py()} bytes"
+    note("negative-size", "copies and fills of fewer than no bytes: of no known size", count=count, example=example)
+    known = pc.if_else(wrong, pa.scalar(None, sizes.type), sizes)
+    return piece.set_column(piece.column_names.index("bytes"), "bytes", known)
 
 
 class Marking:

@@ -12,7 +12,7 @@ from .jsonrepair import FAULTS, load, text_of
 from .kineto_batch import Batch
 from .kineto_process import Lanes, Processes
 from .kineto_record import Record, lane_number, nanoseconds, record_of, whole
-from .kineto_vocabulary import DEVICE_KINDS, Kind, Role
+from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, Kind, Role
 from .spool import NOTHING
 
 __all__ = ["MEANINGS", "Elements"]
@@ -23,6 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
     "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
     "no-duration": "duration events without a duration: read as 0",
+    "no-number": "numbers that their columns cannot hold: null there, kept in `args`",
     "no-device": "device work whose device or stream cannot be: those of its lane count",
     "unpaired": "begin or end events without their counterpart: kept in `other`",
 }
@@ -59,7 +60,11 @@ class Elements:
         for fault in sorted(faults):
             self.note(fault, f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}")
         if event is None:
-            self.note("not-an-event", f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}")
+            timed = isinstance(value, dict) and "ts" in value
+            self.note(
+                "not-understood" if timed else "not-an-event",
+                f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}",
+            )
             self._other(value, "element")
             return
         self._event(event, offset)
@@ -110,6 +115,8 @@ class Elements:
             return
         if phase == "X" and record.duration == 0 and nanoseconds(event.get("dur")) is None:
             self.note("no-duration", f"at byte {offset}: {record.name[:EXAMPLE]}")
+        if (far := _far_number(event.get("args"), record)) is not None:
+            self.note("no-number", f"at byte {offset}: {far}")
         if record.kind in DEVICE_KINDS and _is_misplaced(event.get("args"), record):
             self.note("no-device", f"at byte {offset}: {record.name[:EXAMPLE]}")
         if phase == "X" and record.category is not None:
@@ -175,6 +182,16 @@ class Elements:
         else:
             number = whole(pid)
         return {"pid": NOTHING if number is None else number}
+
+
+def _far_number(arguments: Any, record: Record) -> str | None:
+    """The first number of the arguments that is beyond the column it is meant for."""
+    for name, value in arguments.items() if isinstance(arguments, dict) else ():
+        role = ROLE_OF.get(name)
+        held = role is not None and HOLDS[record.kind] >> role & 1 and role not in record.roles
+        if held and isinstance(value, int | Decimal) and not isinstance(value, bool):
+            return f"{name} {str(value)[:EXAMPLE]}"
+    return None
 
 
 def _is_misplaced(arguments: Any, record: Record) -> bool:

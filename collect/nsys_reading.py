@@ -26,6 +26,9 @@ DESCRIPTIONS = re.compile(
 """Tables that describe the recording: read elsewhere, or holding the program's environment and output, never copied."""
 
 MOST_OTHER_ROWS = 10_000
+WORK = frozenset({"start", "end", "deviceId", "streamId"})
+"""Columns that the tables of device work have."""
+
 CORE = tuple(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in ("KERNEL", "MEMCPY", "MEMSET", "RUNTIME"))
 
 
@@ -72,6 +75,9 @@ def _write_others(export: Export) -> None:
         room -= rows
         found = [_resolved(export, row) for row in export.source.rows(table)]
         times = [next((row[n] for n in ("start", "timestamp") if isinstance(row.get(n), int)), None) for row in found]
+        if export.layout(base) >= WORK:
+            meaning = "tables of device work that are called as none that is known: in `other`, in no count or time"
+            export.sink.note("unknown-work", meaning, count=rows, example=base)
         export.sink.write("other", {"time_ns": times, "kind": base, "json": [as_json(row) or "{}" for row in found]})
     if counted:
         export.sink.note(

@@ -37,6 +37,7 @@ DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slo
 `ValueError` is Arrow's `ArrowInvalid` for zstd, and zipfile's for names that are no text and offsets beyond measure.
 """
 
+FOLLOWS = "bytes that are no member follow the last one"
 STOPPED = "was the recording stopped before it was written?"
 
 Heard = Callable[[int], None]
@@ -94,7 +95,7 @@ def unpack(
     """
     weight = place.stat().st_size if weight is None else weight
     with place.open("rb") as file:
-        source = _gunzip(file) if packing == "gzip" else _read(_opened(file, packing), BLOCK // 4 if packing else BLOCK)
+        source = _source(file, packing)
         given, taken = 0, 0
         while True:
             try:
@@ -114,27 +115,53 @@ def unpack(
             yield block
 
 
-def _opened(file: IO[bytes], packing: str | None) -> Any:
+def _source(file: IO[bytes], packing: str | None) -> Generator[bytes, None, str | None]:
+    if packing == "gzip":
+        return _gunzip(file)
     if packing == "xz":
-        return lzma.open(file)
+        return _members(file, packing, b"\xfd7zXZ\x00", lzma.LZMADecompressor)
     if packing == "bzip2":
-        return bz2.open(file)
+        return _members(file, packing, b"BZh", bz2.BZ2Decompressor)
     if packing == "zstd":
         import pyarrow as pa
 
-        return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
-    return file
+        return _read(pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"), BLOCK // 4)
+    return _read(file, BLOCK)
 
 
-def _read(stream: Any, size: int) -> Iterator[bytes]:
+def _read(stream: Any, size: int) -> Generator[bytes, None, str | None]:
     while block := stream.read(size):
         yield block
+    return None
+
+
+def _members(file: IO[bytes], packing: str, magic: bytes, new: Callable[[], Any]) -> Generator[bytes, None, str | None]:
+    """Yields the decompressed content of all members; returns what stopped it early, or None.
+
+    Zeros after a member are padding; anything else there that is no member is damage.
+    """
+    decoder: Any = None
+    while data := file.read(BLOCK // 4):
+        while data:
+            if decoder is None:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
+                if not data.startswith(magic[: len(data)]):
+                    return f"{packing}: {FOLLOWS}"
+                decoder = new()
+            block = decoder.decompress(data, BLOCK)
+            while block:
+                yield block
+                block = b"" if decoder.eof or decoder.needs_input else decoder.decompress(b"", BLOCK)
+            data, decoder = (decoder.unused_data, None) if decoder.eof else (b"", decoder)
+    return f"{packing}: ends in the middle" if decoder is not None else None
 
 
 def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
     """Yields the decompressed content of all members; returns what stopped it early, or None.
 
-    What follows the last member and is no member itself (padding) is ignored, as gzip does.
+    Zeros after a member are padding; anything else there that is no member is damage.
     """
     from isal import isal_zlib
 
@@ -144,8 +171,11 @@ def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
     while data := file.read(BLOCK // 4):
         while data:
             if not begun:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
                 if not data.startswith(GZIP[: len(data)]):
-                    return None
+                    return f"gzip: {FOLLOWS}"
                 member, given = file.tell() - len(data), 0
             try:
                 block = decoder.decompress(data, 4 * BLOCK)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..store.tables import TABLES
 from ..store.trace import Note
-from .flaws import row_flaws
+from .flaws import known_sizes, row_flaws
 from .linking import DEVICE_WORK, LINKED, link
 from .memory import give_back
 from .spool import REPEATED, Spool, compact, joined, kept, nulls, taken, whole
@@ -51,7 +51,7 @@ class Sink:
         rows = len(piece)
         if not rows:
             return
-        piece = row_flaws(piece, table, self.note)
+        piece = known_sizes(row_flaws(piece, table, self.note), table, self.note)
         self.rows[table] = self.rows.get(table, 0) + rows
         self._trim(rows, READ_TRIM)
         if table in LINKED:

@@ -135,7 +135,7 @@ def _moved(column: str, other: pl.Expr) -> pl.Expr:
 
 
 def _x(category: pl.Expr, name: pl.Expr, pid: str, tid: pl.Expr, members: Sequence[pl.Expr]) -> pl.Expr:
-    places = _moved("pid", pl.col(pid)), _moved("tid", tid)
+    places = _moved("pid", pl.coalesce(pl.col(pid).cast(pl.Int64), pl.col("process"))), _moved("tid", tid)
     return _event("X", category, name, *places, _times(), _object(*members, _inner()))
 
 
@@ -215,7 +215,8 @@ def _range(rows: pl.DataFrame, tid: pl.Expr) -> pl.Expr:
     activity = pl.when(pl.col("kind") == "device_activity").then(pl.col("stream"))
     place = pl.when(pl.col("kind") == "device_annotation").then(pl.col("stream").cast(pl.String)).otherwise(tid)
     on_device = pl.col("kind").is_in(["device_annotation", "device_activity"])
-    pid = _moved("pid", pl.when(on_device).then(pl.col("device").cast(pl.Int64)).otherwise(pl.col("process")))
+    device = pl.when(on_device).then(pl.col("device").cast(pl.Int64))
+    pid = _moved("pid", pl.coalesce(device, pl.col("process")))
     places = pid, _moved("tid", place)
     whole = _event(
         "X", category, _named(rows), *places, _times(), _object(*spans, _member("stream", activity), _inner())

@@ -15,7 +15,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 OWN_LINE = re.compile(
     r"={2}\d+={2} (NVPROF is |Profiling (application|result)|Generated result file)"
@@ -137,11 +137,20 @@ class _Reading:
 
     def _event(self, layout: Layout, line: str, *, ended: bool) -> None:
         cells = layout.cells(line)
+        if layout.commas and not layout.units and cells and {"Start", "Name"} <= cells.keys():
+            meaning = "rows of a table whose row of units is missing or damaged: kept in `other`"
+            self._sink.note("no-unit", meaning, example=line[:LONGEST])
+            self._rows.other(self._title or "trace", self._process, cells)
+            return
         cut = not ended and not layout.commas and not line.endswith(("]", ")"))
         if cells is None or cut or not self._rows.add(layout, cells, self._process):
             if not ended:
                 meaning = "the file ends early: events after that point are missing"
                 self._sink.note("truncated", meaning, example=line[:LONGEST])
+            elif layout.commas and line.count(",") >= len(layout.columns) - 2:
+                meaning = "lines of a table that are no row of it: kept in `other`"
+                self._sink.note("lost-line", meaning, example=line[:LONGEST])
+                self._rows.other("lost line", self._process, {"line": line})
             else:
                 self._foreign(line)
             return

@@ -136,6 +136,24 @@ def test_other_packings_cut_short_give_a_beginning_and_say_so(tmp_path: Path, na
     assert len(content) > 1_000_000
 
 
+@pytest.mark.parametrize("name", ["gzip", "xz", "bzip2"])
+def test_what_follows_a_member_is_another_padding_or_damage(tmp_path: Path, name: str) -> None:
+    import gzip
+
+    pack = gzip.compress if name == "gzip" else lambda content: _packed(name, content)
+    one, two = pack(b"[" * 1000), pack(b"]" * 1000)
+    file = tmp_path / "packed"
+    for after in (b"", b"\0" * 8):
+        file.write_bytes(one + after + two + after)
+        assert _content(file)[:2] == (b"[" * 1000 + b"]" * 1000, None)
+    for damaged in (one + b"X" + two[1:], one + two[:5], one + two[:-12], one + two + b"more"):
+        file.write_bytes(damaged)
+        content, damage, _ = _content(file)
+        assert content.startswith(b"[" * 1000)
+        assert damage is not None
+        assert damage.startswith(f"{name}: ")
+
+
 def test_a_folder_hashes_the_names_lengths_and_contents_of_its_files(tmp_path: Path) -> None:
     folder = tmp_path / "report_pqtdir"
     folder.mkdir()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.collect.work import PLACE, Notes, table
-from tracelode.collect.flaws import MEANINGS, Marking, row_flaws
+from tracelode.collect.flaws import MEANINGS, Marking, known_sizes, row_flaws
 from tracelode.store import TABLES
 from tracelode.store.columns import FLAWS
 
@@ -24,6 +24,15 @@ def mark(work: dict[str, pa.Table], notes: Notes) -> dict[str, pa.Table]:
 def times(found: pa.Table) -> list[tuple[int, int, str | None]]:
     """Start, end and flaw of each row."""
     return [(row["start_ns"], row["end_ns"], row["flaw"]) for row in found.to_pylist()]
+
+
+def test_copies_and_fills_of_fewer_than_no_bytes_have_no_size() -> None:
+    notes = Notes()
+    piece = table("copy", *({"start_ns": at, "end_ns": at, "bytes": size} for at, size in enumerate((4, -5, None, 0))))
+    assert known_sizes(piece, "copy", notes)["bytes"].to_pylist() == [4, None, None, 0]
+    assert notes == [("negative-size", 1, "copy: -5 bytes")]
+    assert known_sizes(piece.slice(2), "copy", notes).equals(piece.slice(2))
+    assert len(notes) == 1
 
 
 def test_rows_with_times_that_can_be_are_not_touched() -> None:

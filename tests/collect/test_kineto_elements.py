@@ -199,7 +199,7 @@ def test_bare_infinity_and_numbers_beyond_64_bits_stay_in_the_arguments(tmp_path
     trace = read_events(tmp_path, HOST, copy.replace('"BW"', "inf"), copy.replace('"BW"', "-nan"), op)
     assert [row["args"]["bw"] for row in rows_of(trace, "copy")] == ["Infinity", "NaN"]
     assert rows_of(trace, "op")[0]["args"] == {"Comms Id": 18446744073709551616000, "External id": 1 << 70}
-    assert notes_of(trace) == {"non-finite": 2}
+    assert notes_of(trace) == {"non-finite": 2, "no-number": 1}
 
 
 @pytest.mark.parametrize(
@@ -292,6 +292,20 @@ def test_a_device_or_stream_that_cannot_be_is_counted_and_the_lane_taken(tmp_pat
     trace = read_events(tmp_path, HOST, *kernels)
     assert [(row["device"], row["stream"]) for row in rows_of(trace, "kernel")] == [(1, 7)] * 4
     assert notes_of(trace)["no-device"] == 2
+
+
+def test_an_event_whose_phase_is_damaged_is_not_understood(tmp_path: Path) -> None:
+    kernel = json.dumps(duration("kernel", "gemm", 0, 7, 1, 1, device=0, stream=7))
+    trace = read_events(tmp_path, HOST, kernel, kernel.replace('"ph"', '"pX"'), "{}", "null")
+    assert len(rows_of(trace, "kernel")) == 1
+    assert notes_of(trace) == {"not-understood": 1, "not-an-event": 2}
+
+
+def test_numbers_beyond_their_columns_are_counted(tmp_path: Path) -> None:
+    copy = duration("gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", 0, 7, 1, 0, device=0, stream=7, bytes=1 << 70)
+    trace = read_events(tmp_path, HOST, copy)
+    assert rows_of(trace, "copy")[0]["args"] == {"bytes": 1 << 70}
+    assert notes_of(trace) == {"no-number": 1}
 
 
 def test_ranks_that_cannot_be_are_none(tmp_path: Path) -> None:

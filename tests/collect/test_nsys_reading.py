@@ -1,7 +1,9 @@
 """Holds all forms of an Nsight Systems export against the SQLite one of the same recording."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 from data.generator import Run, Workload, write_nsys
 from tests.collect.nsys_exports import FORMS, tables_of
 from tests.collect.reading import Tables, Told, read
+from tests.samples import sample
 from tracelode.collect.files import open_file, reader_of
+from tracelode.collect.ingest import read as ingest
+from tracelode.store import Archive
 
 PROCESS = 1 << 48 | 4100 << 24
 THREAD = PROCESS | 4107
@@ -153,3 +158,22 @@ def test_real_exports_written_anew_give_the_same_facts(corpus: Path, told: Calla
     one = told("sqlite", tables)
     for form in OTHER_FORMS:
         same(one, told(form, tables))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "count", "example"),
+    [
+        ("alter table CUPTI_ACTIVITY_KIND_KERNEL rename to CUPTI_KERNEX", "unknown-work", 27, "CUPTI_KERNEX"),
+        ("update CUPTI_ACTIVITY_KIND_MEMCPY set copyKind = 99 where rowid = 1", "unknown-direction", 1, "copyKind 99"),
+    ],
+)
+def test_work_of_no_known_table_and_copies_of_no_known_direction_are_counted(
+    tmp_path: Path, change: str, kind: str, count: int, example: str
+) -> None:
+    path = tmp_path / "report.sqlite"
+    path.write_bytes(sample("nsys").read_bytes())
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(change)
+        database.commit()
+    trace, _ = ingest(path, Archive(tmp_path / "archive"))
+    assert [(note.kind, note.count, note.example) for note in trace.notes] == [(kind, count, example)]

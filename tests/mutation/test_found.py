@@ -53,7 +53,7 @@ NOTED = [
     ("nvprof_text", b'[CUDA memcpy HtoD]",1\n', b'[CUDA memcpy HtoD]",1e308\n', "no-number"),
     ("nvprof_text", b",4,1,1,128,1,1,122", b",4,1,1,128,1,1,4294967296", "no-number"),
     ("nvprof_text", b",4,1,1,128,1,1,122", b",\\4,1,1,128,1,1,122", "unknown-work"),
-    ("nvprof_text", b'gemm_f32_f32_f32_tn_n_tilesize64x64x8_kernel",3\n', b'gemm","1","7","other",4\n', "other-text"),
+    ("nvprof_text", b'gemm_f32_f32_f32_tn_n_tilesize64x64x8_kernel",3\n', b'gemm","1","7","other",4\n', "lost-line"),
     ("perfetto", b"THREAD 1", b"\xff\xff\xff\xff\xff\xff\xff\xff", "invalid-utf8"),
     ("perfetto", b"\x08\xb7\xc2\x02\x12", b"\x08\xb7\xff\xff\xff", "damaged-track"),
     ("rocprof_v1", b'"ph": "X"', b'"ph": "Q"', "unknown-event"),

@@ -107,6 +107,22 @@ def test_a_comma_separated_trace_is_read_in_the_units_of_its_unit_row(tell: Call
     assert told.notes["coarse-times"].example == "steps of 1000 ns"
 
 
+def test_rows_of_a_table_without_its_units_are_no_events(tell: Callable[..., Told]) -> None:
+    header, units, _ = COLUMNS.split("\n")
+    for spoilt in ("", units.replace("ms", "mz") + "\n"):
+        told = tell(f"{OPENING}{RESULT}{header}\n{spoilt}{KERNEL}{COPY}")
+        assert not told.tables.keys() & {"kernel", "copy"}
+        assert told.notes["no-unit"].count == 2
+        assert len(told["other"]) == 2 + bool(spoilt)
+
+
+def test_a_damaged_row_is_kept_and_makes_counts_unreliable(tell: Callable[..., Told]) -> None:
+    told = tell(TRACE + KERNEL.replace(",", "", 1) + KERNEL)
+    assert len(told["kernel"]) == 2
+    assert told.notes["lost-line"].count == 1
+    assert json.loads(told["other"][-1]["json"])["line"].startswith("1.0000050.0025")
+
+
 def test_managed_memory_among_the_kernels_gives_faults_and_migrations(tell: Callable[..., Told]) -> None:
     told = tell(TRACE)
     span = {"process": 77, "address": 0x7F00}

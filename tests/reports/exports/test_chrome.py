@@ -37,6 +37,16 @@ def test_a_profile_of_pytorch_comes_back_row_by_row(tmp_path: Path) -> None:
     assert read.facts == trace.facts
 
 
+def test_waits_of_no_device_are_written_and_come_back(tmp_path: Path) -> None:
+    path = SAMPLES / "formats" / "nvprof" / "small.nvprof"
+    trace = read_in(look(str(path)), Archive(tmp_path / "archive"))[0]
+    assert trace.sql("select count(*) from sync where device is null").item() > 0
+    read = again(trace, tmp_path)
+    json.loads((tmp_path / "again.json").read_text())
+    assert read.notes == ()
+    assert read.rows["sync"] == trace.rows["sync"]
+
+
 def test_a_profile_of_nsight_systems_comes_back_with_its_work_and_calls(tmp_path: Path) -> None:
     trace = read_in(look(str(SAMPLES / "train.sqlite")), Archive(tmp_path / "archive"))[0]
     read = again(trace, tmp_path)
