@@ -33,7 +33,7 @@ def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None
     assert refused(*arguments, code=2) == f"error: {place}: is there already"
     assert place.read_text() == "mine"
     run(*arguments, "--force")
-    assert place.read_text().startswith('{"schemaVersion":1,')
+    assert place.read_text().startswith('{"schemaVersion": 1,')
 
 
 def test_a_place_or_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
