@@ -102,7 +102,7 @@ def _kernels(activities: Activities, kind: str) -> None:
     for rows in activities.events(kind, wanted, KERNEL_LEFT_OUT):
         said = {"launchType": translated(rows["launchType"], LAUNCHES.get)}
         names = activities.text(rows["name"])
-        if unnamed := rows.count - pc.count(names.cast(TEXT)).as_py():
+        if unnamed := names.cast(TEXT).null_count:
             activities.sink.note("unnamed-kernel", "kernels of which the file has no name", count=unnamed)
         later = pc.and_(pc.not_equal(rows["completed"], rows["end"]), pc.not_equal(rows["completed"], 0))
         said["completed"] = pc.if_else(later, rows["completed"], None)

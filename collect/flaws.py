@@ -73,9 +73,10 @@ def known_sizes(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Ta
     if not (count := pc.sum(wrong).as_py()):
         return piece
     example = f"{table}: {sizes.filter(wrong)[0].as_py()} bytes"
-    note("negative-size", "copies and fills of fewer than no bytes: of no known size", count=count, example=example)
-    known = pc.if_else(wrong, pa.scalar(None, sizes.type), sizes)
-    return piece.set_column(piece.column_names.index("bytes"), "bytes", known)
+    meaning = "copies and fills of fewer than no bytes: of no known size, `args` has the recorded one"
+    note("negative-size", meaning, count=count, example=example)
+    args = _with_recorded(piece.filter(wrong), "bytes")
+    return _with(_with(piece, "args", wrong, args), "bytes", wrong, pa.nulls(count, sizes.type))
 
 
 class Marking:
@@ -140,13 +141,17 @@ def _repaired(flawed: pa.Table, table: str, flaw: str) -> dict[str, pa.Array]:
     if "flaw" in TABLES[table].names:
         columns["flaw"] = pa.repeat(flaw, len(flawed))
     if "args" in TABLES[table].names:
-        given = pa.nulls(len(flawed), pa.string())
-        if "args" in flawed.column_names:
-            given = flawed["args"].cast(pa.string())
-            given = pc.if_else(pc.equal(given, "{}"), None, given)
-        told = with_member(given, "recorded_end_ns", flawed["end_ns"].cast(pa.string())).cast(pa.string())
-        columns["args"] = whole(told)
+        columns["args"] = _with_recorded(flawed, "end_ns")
     return columns
+
+
+def _with_recorded(flawed: pa.Table, column: str) -> pa.Array:
+    """The arguments of the rows, with what the source gave for that column."""
+    given = pa.nulls(len(flawed), pa.string())
+    if "args" in flawed.column_names:
+        given = flawed["args"].cast(pa.string())
+        given = pc.if_else(pc.equal(given, "{}"), None, given)
+    return whole(with_member(given, f"recorded_{column}", flawed[column].cast(pa.string())).cast(pa.string()))
 
 
 def _with(piece: pa.Table, name: str, mask: pa.Array, values: pa.Array) -> pa.Table:

@@ -2,8 +2,9 @@
 
 The text lies in an array that goes on, after its last byte, with `PADDING` quotes: every loop ends there, so that
 none has to count. Kernels take the array, the index of a first byte and, where it matters, the length n of the text;
-an answer that would need bytes from n on is MORE. `kineto_scan` builds on these kernels: Numba renews a kernel's
-cached code only when its own file changes, so touch that file when this one changes, or `kineto_layout`, `successors`.
+an answer that would need bytes from n on is MORE. Numba renews a kernel's cached code only when its own file changes:
+when this one changes, touch those that build on it, `kineto_scan` (which builds on `kineto_event`, `kineto_layout` and
+`successors`, too), `json_walk` and `chrome_heads`.
 """
 
 from typing import Any, NamedTuple

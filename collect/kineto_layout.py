@@ -31,11 +31,12 @@ WHOLE, WHOLE_32, TRIPLE, LIST, TEXT, MARKED, ECHO = range(7)
 members and is only known to be there; an int64 that also stays among them."""
 
 POSITION, SPANS, PLAIN_KIND, OUTCOME, KEPT, FULL_KIND, TIMED, FIRST_TIME, GAP, LOOSE, FIRST_LOOSE = range(11)
-COUNTERS = FIRST_LOOSE + 1
 """Indices of `Scan.at`; PLAIN_KIND is the kind of X events without a category, KEPT counts an event's leftovers,
 FULL_KIND is the kind whose cells are full when that is why the outcome is FULL, else 0; once TIMED is 1, FIRST_TIME is
 the time of the first event that has one. GAP is what stands between the last element and the position (below); LOOSE
 counts the elements before which JSON would have another, FIRST_LOOSE is where the first of them begins."""
+
+COUNTERS = FIRST_LOOSE + 1
 
 NO_GAP, COMMA_WANTED, COMMA_FOUND, STRAY, UNKNOWN = range(5)
 """Values of GAP: before the first element; after an element; a comma stands after it; more than a comma stands there,

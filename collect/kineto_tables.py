@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from ..store.tables import COPY_KINDS
 from . import kineto_layout as layout
-from .jsonrepair import loads, text_of
+from .jsonrepair import text_of
 from .kineto_args import with_member
 from .kineto_batch import Batch, Rows
 from .kineto_collectives import collective_columns
+from .kineto_copies import told_by_args, told_by_name
 from .kineto_memory import Lifetimes
 from .kineto_process import Columns, Lanes, Processes
 from .kineto_record import LARGEST_DEVICE, lane_number
@@ -30,8 +30,6 @@ pc: Any = pyarrow.compute  # its functions are made at import, so its types say 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 PID_TEXT, TID_TEXT = layout.PID_TEXT.bit_length() - 1, layout.TID_TEXT.bit_length() - 1
-COPY_NAME = re.compile(r"Memcpy (\w+) \((\w+) -> (\w+)\)")
-COPY_NAME_ROCM = re.compile(r"Copy(Host|Device)To(Host|Device)")
 FILL_NAME = re.compile(r"Memset \((\w+)\)")
 SYNC_KINDS = {
     "Event Sync": "event",
@@ -155,7 +153,7 @@ class Tables:
 
     def _copy(self, rows: Rows, _: Kind) -> None:
         names, which = rows.distinct(layout.NAME)
-        parsed = [_copy_name(name) for name in names]
+        parsed = [told_by_name(name) for name in names]
         columns = {
             **self._device_work(rows),
             **{
@@ -166,7 +164,7 @@ class Tables:
         }
         kept = np.array([p[3] for p in parsed])[which]
         columns["args"] = with_member(columns["args"], "name", _json_texts(names, which, kept))
-        columns |= _told_by_args(columns)
+        columns |= told_by_args(columns)
         if unknown := columns["kind"].null_count:
             meaning = "copies whose name does not tell a known direction: of none, the name is in `args`"
             example = names[which[np.flatnonzero(np.asarray(columns["kind"].is_null()))[0]]]
@@ -372,30 +370,3 @@ def _span(rows: Rows) -> dict[str, Any]:
 
 def _nullable(values: Ints) -> pa.Array:
     return pa.array(values, mask=values == NOTHING)
-
-
-def _copy_name(name: str) -> tuple[str | None, str | None, str | None, bool]:
-    """Direction, source and target memory as the name tells them, and whether the name says anything else."""
-    found = COPY_NAME.fullmatch(name)
-    if found and found[1] in COPY_KINDS:
-        return found[1], found[2].lower(), found[3].lower(), False
-    rocm = COPY_NAME_ROCM.search(name)
-    return (f"{rocm[1][0]}to{rocm[2][0]}" if rocm else None), None, None, True
-
-
-def _told_by_args(columns: Columns) -> dict[str, Any]:
-    """Direction and peer of copies that their name does not tell."""
-    kinds, peers = columns["kind"].to_pylist(), [None] * len(columns["kind"])
-    unknown = [i for i, kind in enumerate(kinds) if kind in (None, "PtoP")]
-    for i in unknown:  # a loop over rows: copies between devices, and names no version is known to write
-        args = loads(columns["args"][i].as_py() or "{}")
-        if kinds[i] is None and args.get("kind") in COPY_KINDS:
-            kinds[i] = args["kind"]
-        ends = {end for name in ("fromDevice", "toDevice") if _is_device(end := args.get(name))}
-        ends -= {int(columns["device"][i])}
-        peers[i] = ends.pop() if len(ends) == 1 else None
-    return {"kind": pa.array(kinds, pa.string()), "peer_device": pa.array(peers, pa.int32())} if unknown else {}
-
-
-def _is_device(value: Any) -> bool:
-    return type(value) is int and 0 <= value < LARGEST_DEVICE

@@ -108,11 +108,12 @@ def _copies(export: Export) -> None:
     for rows in export.events("CUPTI_ACTIVITY_KIND_MEMCPY", _ints(*SHARED, *COPY), COPY_LEFT_OUT):
         placed = _placed(export, rows)
         kind = translated(rows["copyKind"], kinds.get)
-        if unknown := len(kind) - pc.count(kind.cast(TEXT)).as_py():
+        told = kind.cast(TEXT)
+        if told.null_count:
             meaning = "copies whose direction is none that is known: of none"
-            example = f"copyKind {rows['copyKind'].filter(kind.cast(TEXT).is_null())[0].as_py()}"
-            export.sink.note("unknown-direction", meaning, count=unknown, example=example)
-        migrated = pc.fill_null(pc.starts_with(kind.cast(TEXT), "UVM"), False)
+            example = f"copyKind {rows['copyKind'].filter(told.is_null())[0].as_py()}"
+            export.sink.note("unknown-direction", meaning, count=told.null_count, example=example)
+        migrated = pc.fill_null(pc.starts_with(told, "UVM"), False)
         placed["correlation"] = pc.if_else(migrated, None, placed["correlation"])  # the driver's own: no call made it
         export.sink.write(
             "copy",

@@ -18,12 +18,12 @@ __all__ = ["BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "
 
 BLOCK = 1 << 20
 HEAD = 1 << 18
-GZIP = b"\x1f\x8b"
+GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
 MAGICS = {
     GZIP: "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
-    b"\xfd7zXZ\x00": "xz",
-    b"BZh": "bzip2",
+    XZ: "xz",
+    BZIP2: "bzip2",
 }
 MOST_RATIO, RATIO_FROM = 1000, 1 << 30
 """Content that is more than this many times larger than what holds it, once so much was given, is a bomb.
@@ -119,9 +119,9 @@ def _source(file: IO[bytes], packing: str | None) -> Generator[bytes, None, str 
     if packing == "gzip":
         return _gunzip(file)
     if packing == "xz":
-        return _members(file, packing, b"\xfd7zXZ\x00", lzma.LZMADecompressor)
+        return _members(file, packing, XZ, lzma.LZMADecompressor)
     if packing == "bzip2":
-        return _members(file, packing, b"BZh", bz2.BZ2Decompressor)
+        return _members(file, packing, BZIP2, bz2.BZ2Decompressor)
     if packing == "zstd":
         import pyarrow as pa
 

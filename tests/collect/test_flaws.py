@@ -29,7 +29,9 @@ def times(found: pa.Table) -> list[tuple[int, int, str | None]]:
 def test_copies_and_fills_of_fewer_than_no_bytes_have_no_size() -> None:
     notes = Notes()
     piece = table("copy", *({"start_ns": at, "end_ns": at, "bytes": size} for at, size in enumerate((4, -5, None, 0))))
-    assert known_sizes(piece, "copy", notes)["bytes"].to_pylist() == [4, None, None, 0]
+    found = known_sizes(piece, "copy", notes)
+    assert found["bytes"].to_pylist() == [4, None, None, 0]
+    assert found["args"].to_pylist() == [None, '{"recorded_bytes": -5}', None, None]
     assert notes == [("negative-size", 1, "copy: -5 bytes")]
     assert known_sizes(piece.slice(2), "copy", notes).equals(piece.slice(2))
     assert len(notes) == 1
