@@ -127,20 +127,13 @@ class Recording:
         return dictionary(encoded.indices, self.strings.take(encoded.dictionary, "string"))
 
     def timed(self, base: str, rows: Rows) -> Rows:
-        """The rows with a start that can be; the others, and ends beyond 2^62 ns, are counted in a note.
-
-        A missing end becomes the start.
-        """
+        """The rows with a start that can be; the others, and ends beyond 2^62 ns, are counted in a note."""
         start, end = rows["start"], rows["end"]
         inside = pc.and_(near(start), pc.fill_null(near(end), True))
         lost = rows.count - (pc.sum(inside).as_py() or 0)
         if lost:
             self.sink.note("no-time", "events without a time that can be: left out", count=lost, example=base)
             rows = rows.filter(inside)
-        if rows["end"].null_count:
-            count = rows["end"].null_count
-            self.sink.note("no-end", "events without an end: kept with a duration of 0", count=count, example=base)
-            rows = Rows({**rows.columns, "end": pc.coalesce(rows["end"], rows["start"])}, rows.rest, rows.count)
         return rows
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:

@@ -83,7 +83,8 @@ class Listing:
 
 def archive_at(place: Place) -> Listing | None:
     """What the archive holds that lies there; None when it is none. Raises as `beginning` does."""
-    return archive_in(place, *beginning(place))
+    packing, head, _ = beginning(place)
+    return archive_in(place, packing, head)
 
 
 def archive_in(place: Place, packing: str | None, head: bytes) -> Listing | None:

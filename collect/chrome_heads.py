@@ -41,7 +41,7 @@ GROUP = 64
 """Elements decoded together: more brackets than `load` allows nested would be counted in more of them."""
 
 BRACE, QUOTE, COMMA, BACKSLASH = 123, 34, 44, 92
-PH, PID, DUR = (int.from_bytes(name, "little") for name in (b'ph"', b'pid"', b'dur"'))
+PH, PID = (int.from_bytes(name, "little") for name in (b'ph"', b'pid"'))
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -52,14 +52,13 @@ class Heads(NamedTuple):
     """What can be told of elements without decoding them, a value for each; of those that are not `clean`, nothing.
 
     `phase` is the value of `ph` as it stands, its bytes a little-endian number; 0 where there is none, or a long one.
-    `lane` is the number that `pid` gives, `NOWHERE` where there is none. `timed`: whether it has a duration.
+    `lane` is the number that `pid` gives, `NOWHERE` where there is none.
     """
 
     run: Run
     clean: Flags
     phase: Ints
     lane: Ints
-    timed: Flags
 
     def holding(self, text: bytes) -> Flags:
         """Which of them that text stands in."""
@@ -69,12 +68,12 @@ class Heads(NamedTuple):
 def heads_of(run: Run) -> Heads:
     """What the elements of a run say."""
     count = len(run.spans)
-    clean, timed = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    clean = np.zeros(count, np.bool_)
     phase, lane = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    _read_heads(_padded(run.text), len(run.text), run.spans, clean, phase, lane, timed)
+    _read_heads(_padded(run.text), len(run.text), run.spans, clean, phase, lane)
     if b"\\" in run.text:  # a name or a value could be spelt in another way
         clean &= ~_elements_at(run, np.flatnonzero(np.frombuffer(run.text, np.uint8) == BACKSLASH))
-    return Heads(run, clean, phase, lane, timed)
+    return Heads(run, clean, phase, lane)
 
 
 def _elements_at(run: Run, places: npt.ArrayLike) -> Flags:
@@ -129,7 +128,7 @@ def _mark_odd(buf: Bytes, n: int, spans: Ints) -> None:
 
 
 @jit()
-def _read_heads(buf: Bytes, n: int, spans: Ints, clean: Flags, phase: Ints, lane: Ints, timed: Flags) -> None:
+def _read_heads(buf: Bytes, n: int, spans: Ints, clean: Flags, phase: Ints, lane: Ints) -> None:
     """Fills in what `Heads` hold; of a member that is given twice the last counts."""
     for i in range(len(spans)):
         clean[i] = spans[i, 2] == 0 and buf[spans[i, 0]] == BRACE
@@ -146,8 +145,6 @@ def _read_heads(buf: Bytes, n: int, spans: Ints, clean: Flags, phase: Ints, lane
                 quoted = 1 if buf[p] == QUOTE else 0
                 after, lane[i], clean[i] = read_integer(buf, p + quoted)
                 clean[i] = clean[i] and after + quoted == end
-            elif name & 0xFFFFFFFF == DUR:
-                timed[i] = True
             p = skip_blank(buf, end)
             if buf[p] == COMMA:
                 p = skip_blank(buf, p + 1)

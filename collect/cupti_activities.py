@@ -64,7 +64,3 @@ class Activities(Protocol):
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
         ...
-
-    def ended(self, rows: Rows) -> pa.Array:
-        """The ends; the start, and counted, where there is none."""
-        ...

@@ -108,7 +108,7 @@ def read_overhead(activities: Activities) -> None:
                 "process": process,
                 "thread": thread,
                 "start_ns": rows["start"],
-                "end_ns": activities.ended(rows),
+                "end_ns": rows["end"],
                 "name": translated(rows["overheadKind"], lambda kind: OVERHEADS.get(kind, f"overhead {kind}")),
                 "kind": "overhead",
                 "args": arguments(rows.rest),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..store.errors import Error, UnreadableFile
+from ..store.errors import DamagedFile, Error, UnreadableFile
 from ..store.parts import load, names
 from ..store.trace import Facts
 from .archives import Listing, Member, archive_in, weight
@@ -160,13 +160,13 @@ def open_file(place: Place) -> TraceFile:
         raise UnreadableFile(f"{place}: not a file", "give one trace file")
     if not there:
         raise Error(f"{place}: no such file", "check the path")
-    packing, head = beginning(place)
+    packing, head, damage = beginning(place)
     archive = archive_in(place, packing, head)
     if archive is None:
-        return TraceFile(place, head, packing or _way(place), _content=(place, packing))
+        return TraceFile(place, head, packing or _way(place), damage, _content=(place, packing))
     inside = open_file(_only(place, archive))
     lost = f"{archive.kind}: {archive.damage}" if archive.damage else inside._lost  # pyright: ignore[reportPrivateUsage] - of its own class
-    return TraceFile(place, inside.head, archive.kind, _lost=lost, _content=inside._content)  # pyright: ignore[reportPrivateUsage] - of its own class
+    return TraceFile(place, inside.head, archive.kind, inside.damage, _lost=lost, _content=inside._content)  # pyright: ignore[reportPrivateUsage] - of its own class
 
 
 def _only(place: Place, archive: Listing) -> Member:
@@ -176,7 +176,9 @@ def _only(place: Place, archive: Listing) -> Member:
     if len(archive.members) == 1:
         return archive.members[0]
     if not archive.members:
-        fault = archive.damage or next((f"only {line}" for line in archive.left_out), "no file")
+        if archive.damage:
+            raise DamagedFile(f"{place}: {archive.damage}, before any file", "copy the archive again")
+        fault = next((f"only {line}" for line in archive.left_out), "no file")
         raise UnreadableFile(f"{place}: the {archive.kind} archive holds {fault}", "is it the right one?")
     raise UnreadableFile(
         f"{place}: the {archive.kind} archive holds {len(archive.members)} files",
@@ -192,7 +194,10 @@ def _way(place: Place) -> str | None:
 
 
 def reader_of(file: TraceFile) -> tuple[str, Reader]:
-    """The name and the module of the reader that recognises the file; `UnreadableFile` when none does."""
+    """The name and the module of the reader that recognises the file.
+
+    Raises `UnreadableFile` when none does, `DamagedFile` where that may be because its beginning is damaged.
+    """
     if file.head.startswith(b"version https://git-lfs.github.com"):
         raise UnreadableFile(f"{file.path}: a Git LFS pointer, not the trace itself", "fetch it: git lfs pull")
     for name in names("reader"):
@@ -201,10 +206,10 @@ def reader_of(file: TraceFile) -> tuple[str, Reader]:
             return name, reader
     if file.path.is_dir():
         raise UnreadableFile(f"{file.path}: a folder that is no trace by itself", f"tracelode ingest {file.path}")
-    raise UnreadableFile(
-        f"{file.path}: not a trace of a known format (it begins {_beginning(file.head)})",
-        f"formats: {', '.join(names('reader'))}",
-    )
+    unknown = f"not a trace of a known format (it begins {_beginning(file.head)})"
+    if file.damage:
+        raise DamagedFile(f"{file.path}: {file.damage}; what comes before is {unknown}", "copy the file again")
+    raise UnreadableFile(f"{file.path}: {unknown}", f"formats: {', '.join(names('reader'))}")
 
 
 def _beginning(head: bytes) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute
 
-from ..store.columns import NEGATIVE, NO_START, OVERFLOW, OVERLONG
+from ..store.columns import NEGATIVE, NO_END, NO_START, OVERFLOW, OVERLONG
 from ..store.tables import TABLES
 from .kineto_args import with_member
 from .launches import Launches, case
@@ -25,14 +25,19 @@ pc: Any = pyarrow.compute  # its functions are made at import, so its types say 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-LEFT_OUT = "kept without a duration, in no sum; `args` has the recorded end"
+UNMEASURED = "kept without a duration, in no sum"
+LEFT_OUT = f"{UNMEASURED}; `args` has the recorded end"
 MEANINGS = {
     NEGATIVE: f"events that end before they start: {LEFT_OUT}",
     OVERFLOW: f"events of more than 30 days, as where a counter overflowed: {LEFT_OUT}",
     OVERLONG: f"work that runs on over later work of its stream, far longer than its like: {LEFT_OUT}",
+    NO_END: f"events of no known end: {UNMEASURED}",
     NO_START: f"events at 0 while all else has times, or beyond the clock: {LEFT_OUT}",
 }
 """What the note about each flaw says; its kind is the flaw's words joined by dashes."""
+
+ENDED = frozenset(n for n, table in TABLES.items() if any(c.required and c.name == "end_ns" for c in table.columns))
+"""Tables whose events all have an end."""
 
 SIZED = frozenset({"copy", "fill"})
 LONGEST_NS = 30 * 86_400 * 10**9
@@ -43,12 +48,14 @@ APART_NS = 10**9
 
 
 def row_flaws(piece: pa.Table, table: str, note: Callable[..., None]) -> pa.Table:
-    """The rows, marked where a row alone shows to be wrong: it ends before it starts, or its times cannot be.
+    """The rows, marked where a row alone shows to be wrong: no end, one before the start, or times that cannot be.
 
     For any table; one without start and end comes back as it is. Two passes over the times where nothing is wrong.
     """
     if "start_ns" not in piece.column_names or "end_ns" not in piece.column_names or not len(piece):
         return piece
+    if piece["end_ns"].null_count and table in ENDED:
+        piece = _marked(piece, table, piece["end_ns"].is_null().to_numpy(), NO_END, note)
     start = piece["start_ns"].to_numpy()
     end = (
         pc.coalesce(piece["end_ns"], piece["start_ns"]) if piece["end_ns"].null_count else piece["end_ns"]
@@ -123,13 +130,9 @@ def _marked(piece: pa.Table, table: str, rows: Bools, flaw: str, note: Callable[
     mask = pa.array(rows)
     flawed = piece.filter(mask)
     first = flawed.slice(0, 1).to_pylist()[0]
-    length = (first["end_ns"] - first["start_ns"]) if first["end_ns"] is not None else 0
-    note(
-        flaw.replace(" ", "-"),
-        MEANINGS[flaw],
-        count=count,
-        example=f"{case(flawed, table, pa.chunked_array([[True]]))}, {length} ns long",
-    )
+    length = "" if first["end_ns"] is None else f", {first['end_ns'] - first['start_ns']} ns long"
+    example = f"{case(flawed, table, pa.chunked_array([[True]]))}{length}"
+    note(flaw.replace(" ", "-"), MEANINGS[flaw], count=count, example=example)
     for name, values in _repaired(flawed, table, flaw).items():
         piece = _with(piece, name, mask, values)
     return piece
@@ -140,7 +143,7 @@ def _repaired(flawed: pa.Table, table: str, flaw: str) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {"end_ns": whole(flawed["start_ns"])}
     if "flaw" in TABLES[table].names:
         columns["flaw"] = pa.repeat(flaw, len(flawed))
-    if "args" in TABLES[table].names:
+    if "args" in TABLES[table].names and flaw != NO_END:
         columns["args"] = _with_recorded(flawed, "end_ns")
     return columns
 

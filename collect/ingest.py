@@ -11,7 +11,7 @@ from .memory import take_sparingly  # before Arrow is loaded
 
 # isort: split
 from ..store.archive import Archive
-from ..store.errors import Error, UnreadableFile
+from ..store.errors import DamagedFile, Error, UnreadableFile
 from ..store.sources import Membership, Source
 from ..store.tables import TABLES, Kind
 from ..store.trace import Trace
@@ -115,7 +115,8 @@ def read_one(one: Input, archive: Path, *, heard: Heard | None = None) -> Outcom
     try:
         found = _look(one.place)
     except Error as error:
-        return Outcome(one, None, False, error, one.found and isinstance(error, UnreadableFile))
+        no_trace = isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile)
+        return Outcome(one, None, False, error, left_out=one.found and no_trace)
     try:
         trace, new = read_in(found, Archive(archive), run=one.run, labels=one.labels, heard=heard)
     except Error as error:

@@ -22,7 +22,6 @@ MEANINGS: Mapping[str, str] = {
     "damaged": "pieces of the file that are no event and could not be mended: kept in `other` as they stand",
     "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
     "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
-    "no-duration": "duration events without a duration: read as 0",
     "no-number": "numbers that their columns cannot hold: null there, kept in `args`",
     "no-device": "device work whose device or stream cannot be: those of its lane count",
     "unpaired": "begin or end events without their counterpart: kept in `other`",
@@ -113,8 +112,6 @@ class Elements:
         if record is None:
             self._leave(event, "not-understood", offset)
             return
-        if phase == "X" and record.duration == 0 and nanoseconds(event.get("dur")) is None:
-            self.note("no-duration", f"at byte {offset}: {record.name[:EXAMPLE]}")
         if (far := _far_number(event.get("args"), record)) is not None:
             self.note("no-number", f"at byte {offset}: {far}")
         if record.kind in DEVICE_KINDS and _is_misplaced(event.get("args"), record):

@@ -13,6 +13,9 @@ __all__ = ["Scan", "given", "keep_member", "put"]
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
+ENDLESS = np.iinfo(np.int64).min
+"""The duration of an event that states none."""
+
 CLOSED = -4
 """Outcome of a scan, besides MORE (text) and FULL (no room for the next event): the array of events ends."""
 

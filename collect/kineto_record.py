@@ -73,9 +73,9 @@ def nanoseconds(value: Any) -> int | None:
 
 
 def _length(value: Any) -> int | None:
-    """The nanoseconds that so many microseconds are: `LONGEST` where a counter overflowed, 0 for no number."""
+    """The nanoseconds of so many microseconds: `LONGEST` where a counter overflowed, `layout.ENDLESS` for no number."""
     if value is None or value in NON_FINITE:
-        return 0
+        return layout.ENDLESS
     length = nanoseconds(value)
     overflown = length is None and isinstance(value, int | Decimal) and not isinstance(value, bool) and value > 0
     return LONGEST if overflown else length
@@ -97,7 +97,7 @@ def record_of(event: Mapping[str, Any], plain: Kind) -> Record | None:
         return None
     kind = _kind(event, plain)
     time = 0 if kind == Kind.META else nanoseconds(event.get("ts"))
-    duration = _length(event.get("dur", 0)) if phase == "X" else 0
+    duration = _length(event.get("dur")) if phase == "X" else 0
     if kind == Kind.OTHER or time is None or duration is None or (kind == Kind.FLOW and category is None):
         return None
     given = event.get("args")

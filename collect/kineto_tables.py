@@ -364,8 +364,10 @@ def _replaced(texts: Any, by: Mapping[str, str]) -> pa.Array:
 
 
 def _span(rows: Rows) -> dict[str, Any]:
-    start = rows.values(layout.TS)
-    return {"start_ns": start, "end_ns": start + rows.values(layout.DUR)}
+    start, length = rows.values(layout.TS), rows.values(layout.DUR)
+    if (endless := length == layout.ENDLESS).any():
+        return {"start_ns": start, "end_ns": pa.array(start + np.where(endless, 0, length), mask=endless)}
+    return {"start_ns": start, "end_ns": start + length}
 
 
 def _nullable(values: Ints) -> pa.Array:

@@ -149,20 +149,12 @@ class Export:
             "process": self.process(rows["globalTid"]),
             "thread": self.thread(rows["globalTid"]),
             "start_ns": rows["start"],
-            "end_ns": self.ended(rows) if ends is None else ends,
+            "end_ns": rows["end"] if ends is None else ends,
         }
 
     def place(self, values: pa.Array, column: str) -> pa.Array:
         """A device or stream, which every device operation must have: 0 where the export gives none that fits."""
         return placed(self.fitting(values, column) if column == "device" else values, column, self.sink.note)
-
-    def ended(self, rows: Rows) -> pa.Array:
-        """The ends; the start, and counted, where there is none."""
-        ends = rows["end"]
-        if ends.null_count:
-            self.sink.note("no-end", "events without an end: kept with a duration of 0", count=ends.null_count)
-            ends = pc.coalesce(ends, rows["start"])
-        return ends
 
     def fitting(self, values: pa.Array, column: str) -> pa.Array:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""

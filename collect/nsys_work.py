@@ -60,7 +60,7 @@ def _placed(export: Export, rows: Rows) -> dict[str, pa.Array]:
         "context": rows["contextId"],
         "stream": export.place(rows["streamId"], "stream"),
         "start_ns": rows["start"],
-        "end_ns": export.ended(rows),
+        "end_ns": rows["end"],
         "correlation": rows["correlationId"],
     }
 
@@ -170,7 +170,7 @@ def _waits(export: Export) -> None:
                 "context": rows["contextId"],
                 "stream": _somebody(rows["streamId"]),
                 "start_ns": rows["start"],
-                "end_ns": export.ended(rows),
+                "end_ns": rows["end"],
                 "kind": filled(translated(rows["syncType"], kinds.get), "unknown"),
                 "event": _somebody(rows["eventId"]),
                 "correlation": rows["correlationId"],

@@ -149,13 +149,6 @@ class Activities:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
         return fitting(values, column, self.sink.note)
 
-    def ended(self, rows: Rows) -> pa.Array:
-        """The ends; the start, and counted, where there is none."""
-        if rows["end"].null_count:
-            meaning = "events without an end: kept with a duration of 0"
-            self.sink.note("no-end", meaning, count=rows["end"].null_count)
-        return pc.coalesce(rows["end"], rows["start"])
-
     def _is_sound(self, table: str) -> bool:
         damage = self.database.damage(table)
         if damage is None:

@@ -21,7 +21,7 @@ GAP = re.compile(r"\s{2,}")
 TIMES = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 SIZES = {"B": 1, **{f"{prefix}B": 1024**power for power, prefix in enumerate("KMGT", 1)}}
 UNIT = re.compile(r"[KMGT]?B(/s)?|[mun]?s|%|")
-NUMBER = re.compile(r"([0-9]{1,19})(?:\.([0-9]{1,19}))?([A-Za-z]{0,2})")
+NUMBER = re.compile(r"(-?[0-9]{1,19})(?:\.([0-9]{1,19}))?([A-Za-z]{0,2})")
 MOST = 2**62
 LONGEST_LINE = 1 << 20
 EMPTY = ("", "-")
@@ -99,7 +99,7 @@ def quantity(text: str, unit: str, *, time: bool) -> tuple[int, int] | None:
     parts = 10 ** len(fraction)
     whole, rest = divmod(int(number[1] + fraction) * scale, parts)
     value = whole + (2 * rest > parts or (2 * rest == parts and whole % 2))
-    return (value, scale // parts) if value < MOST else None
+    return (value, scale // parts) if abs(value) < MOST else None
 
 
 def lines(file: TraceFile) -> Iterator[tuple[str, bool]]:

@@ -36,6 +36,9 @@ WHOLES = ("Correlation_ID", "Context", "Stream")
 SHAPED = PLACED.union(SIZES, SHARED_MEMORY)
 MOVED = PLACED | {"Size", "SrcMemType", "DstMemType"}
 FAULTED = frozenset({"Start", "Duration", "Name", "Device", "Virtual Address"})
+COLUMNS = SHAPED | MOVED | FAULTED | {"Unified Memory", "Src Dev", "Src Ctx", "Dst Dev", "Dst Ctx"}
+"""The titles that nvprof gives to columns of events."""
+
 MANY = 2**31
 
 
@@ -63,8 +66,12 @@ class Rows:
         lasted = quantity(cells.get("Duration", ""), layout.units.get("Duration", ""), time=True)
         end = None if lasted is None else start[0] + lasted[0]
         self._count_unread(layout, cells)
+        managed = MANAGED.fullmatch(name)
+        if "Correlation_ID" in layout.columns and "Correlation_ID" not in cells and not managed:
+            meaning = "events without the number that a call and its work share: nothing links them"
+            self._sink.note("no-correlation", meaning, example=name[:120])
         row = {"process": process, "start_ns": start[0], "end_ns": end}
-        if managed := MANAGED.fullmatch(name):
+        if managed:
             self._add_managed(managed[1], layout, cells, row)
         elif name.startswith(("[CUDA memcpy", "[CUDA memset")):
             self._add_transfer(name, layout, cells, row)
@@ -79,6 +86,12 @@ class Rows:
             self._add_host_span(name, cells, row)
         return True
 
+    def begin(self, layout: Layout) -> None:
+        """Takes note of the columns of a table of events."""
+        if unknown := set(layout.columns) - COLUMNS:
+            meaning = "columns of an unknown title: their cells are kept in `args`, where no table's column has them"
+            self._sink.note("unknown-column", meaning, count=len(unknown), example=", ".join(sorted(unknown))[:120])
+
     def flush(self) -> None:
         """Hands over what was collected."""
         self._rows.finish()
@@ -92,13 +105,13 @@ class Rows:
         name, correlation = _numbered(name)
         row |= self._placed(cells, row["process"], correlation)
         row |= {"name": name, "args": _rest(cells, SHAPED)}
-        self._end(row)
         self._rows.add("kernel", row)
 
     def _add_transfer(self, name: str, layout: Layout, cells: dict[str, str], row: dict[str, Any]) -> None:
         row |= self._placed(cells, row["process"], None) | {"bytes": _size("Size", layout, cells)}
+        if "Size" not in cells:
+            self._sink.note("no-size", "copies and fills that do not say their size", example=name)
         source, target = (_memory(cells, f"{end}MemType") for end in ("Src", "Dst"))
-        self._end(row)
         if name.startswith("[CUDA memset"):
             self._rows.add("fill", row | {"memory": target or source, "args": _rest(cells, MOVED)})
             return
@@ -137,7 +150,6 @@ class Rows:
         caused = CAUSED.fullmatch(name)
         plain, correlation = (caused[1], int(caused[3])) if caused else _numbered(name)
         call = CALL.fullmatch(plain)
-        self._end(row)
         args = _rest(cells, PLACED, {"kernel": caused[2]} if caused else {})
         if call is None:
             self._rows.add("range", row | {"name": name, "kind": "host", "args": args})
@@ -155,11 +167,6 @@ class Rows:
         for name in wrong:
             meaning = "cells that should hold a number and do not: read as null"
             self._sink.note("no-number", meaning, example=f"{name} {cells[name]}"[:120])
-
-    def _end(self, row: dict[str, Any]) -> None:
-        if row["end_ns"] is None:
-            self._sink.note("no-end", "events without an end: kept with a duration of 0")
-            row["end_ns"] = row["start_ns"]
 
     def _device(self, cells: dict[str, str], process: int, *, needed: bool = False) -> int | None:
         """The number of the device, which nvprof writes behind its name; a padded table cuts both to 15 characters.

@@ -9,9 +9,9 @@ import lzma
 import zipfile
 import zlib as slow_zlib
 from collections.abc import Callable, Generator, Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from ..store.errors import Error, UnreadableFile
+from ..store.errors import DamagedFile, Error, UnreadableFile
 from .places import Place
 
 __all__ = ["BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
@@ -49,28 +49,37 @@ def packing_of(start: bytes) -> str | None:
     return next((name for magic, name in MAGICS.items() if start.startswith(magic)), None)
 
 
-def beginning(place: Place) -> tuple[str | None, bytes]:
-    """How the file is compressed, and the first 256 KiB of its content.
+class Beginning(NamedTuple):
+    """How a file is compressed, None when it is not, the first 256 KiB of its content, and what cut these short."""
 
-    Raises `Error` when it cannot be opened, `UnreadableFile` when it is empty or does not decompress.
+    packing: str | None
+    head: bytes
+    damage: str | None
+
+
+def beginning(place: Place) -> Beginning:
+    """What can be told of the file by its beginning.
+
+    Raises `Error` when it cannot be opened, `UnreadableFile` when it is empty, `DamagedFile` when nothing of it
+    decompresses.
     """
     try:
         start, damage = _first(unpack(place, None))
     except OSError as error:
         raise Error(f"{place}: {error.strerror or error}", "check the permissions") from error
     if not start and damage:
-        raise UnreadableFile(f"{place}: {damage}", "copy the file again")
+        raise DamagedFile(f"{place}: {damage}", "copy the file again")
     if not start:
         raise UnreadableFile(f"{place}: the file is empty", STOPPED)
     packing = packing_of(start)
     if packing is None:
-        return None, start
+        return Beginning(None, start, damage)
     head, damage = _first(unpack(place, packing))
     if not head and damage:
-        raise UnreadableFile(f"{place}: does not decompress: {damage}", "copy the file again")
+        raise DamagedFile(f"{place}: does not decompress: {damage}", "copy the file again")
     if not head:
         raise UnreadableFile(f"{place}: the file is empty, once decompressed", STOPPED)
-    return packing, head
+    return Beginning(packing, head, damage)
 
 
 def _first(blocks: Generator[bytes, None, str | None]) -> tuple[bytes, str | None]:

@@ -212,10 +212,6 @@ class Recording:
         """Numbers that must fit 32 bits: null, and counted, where they do not."""
         return fitting(values, column, self.sink.note)
 
-    def ended(self, rows: Rows) -> pa.Array:
-        """The ends as they were recorded: what is wrong with them is seen when the rows are written."""
-        return rows["end"]
-
     def function(self, interface: str, number: int) -> str:
         """The name of a call of the runtime or the driver, without the release that it came with."""
         named = self._functions.get((INTERFACES[interface.upper()], number))

@@ -78,7 +78,7 @@ class Rows:
     def add(self, table: str, source: Mapping[str, Any], /, **values: Any) -> None:
         """Appends a row; `source` is the record it was made from. Numbers that do not fit their column become null."""
         for name, kind in REQUIRED[table]:
-            if not _fits(values.get(name), kind):
+            if not _fits(values.get(name), kind) and (name != "end_ns" or values.get(name) is not None):
                 meaning = "records without a time, a place or a size that can be: kept in `other`"
                 self.sink.note("incomplete", meaning, example=f"{table}: {name} of {arguments(source)}"[:200])
                 self.other(table, source)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from ..store.errors import UnreadableFile
 from .files import TraceFile
 from .sqlite_file import COMPLAINTS, MAGIC, SAFETY, Sound, connect, examine, said, unreadable
 
@@ -281,7 +280,7 @@ class Database:
 
 
 def open_database(file: TraceFile, names: Iterable[str] = ()) -> Database:
-    """Opens the file for reading alone. `UnreadableFile` when it is cut, damaged, or was left in the middle of a write.
+    """Opens the file for reading alone. `DamagedFile` when it is cut, damaged, or was left in the middle of a write.
 
     `names` are those by which the reader asks for tables, in whatever case the file has them. A file that a program
     keeps open in write-ahead mode is read with its log, as that program would see it; any other is opened as immutable,
@@ -291,14 +290,11 @@ def open_database(file: TraceFile, names: Iterable[str] = ()) -> Database:
 
 
 def schema(file: TraceFile) -> dict[str, dict[str, pa.DataType]] | None:
-    """The tables of the file and their columns; None when it is no SQLite database, or one that cannot be read."""
+    """The tables of the file and their columns; None when it is no SQLite database. Raises as `open_database` does."""
     if not file.head.startswith(MAGIC):
         return None
-    try:
-        with open_database(file) as database:
-            return database.tables
-    except UnreadableFile:
-        return None
+    with open_database(file) as database:
+        return database.tables
 
 
 def _integer(value: Any) -> int | None:

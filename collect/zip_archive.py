@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from ..store.errors import UnreadableFile
+from ..store.errors import DamagedFile, UnreadableFile
 from .packing import DAMAGE
 from .places import Entry, Place
 from .stream import Stream
@@ -31,7 +31,7 @@ class OpenZip:
         except NotImplementedError as error:
             raise _unknown(place, error) from error
         except DAMAGE as error:
-            raise UnreadableFile(f"{place}: damaged zip archive: {error}", "copy the file again") from error
+            raise DamagedFile(f"{place}: damaged zip archive: {error}", "copy the file again") from error
 
     def entries(self) -> Iterator[Entry]:
         """What the directory lists; the position of each is its number there."""
@@ -52,7 +52,7 @@ class OpenZip:
         except NotImplementedError as error:
             raise _unknown(place, error) from error
         except DAMAGE as error:
-            raise UnreadableFile(f"{place}: cannot be unpacked: {error}", "copy the archive again") from error
+            raise DamagedFile(f"{place}: cannot be unpacked: {error}", "copy the archive again") from error
         return cast("IO[bytes]", Stream(file, file.readinto1, self))  # not buffered: see `tar_archive.part`
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "LAUNCH",
     "NAME",
     "NEGATIVE",
+    "NO_END",
     "NO_START",
     "OVERFLOW",
     "OVERLONG",
@@ -53,7 +54,13 @@ COPY_KINDS = (
 """Directions of a copy: H host, D device, P peer device, A array; UVM_ where the driver moved managed pages."""
 
 
-FLAWS = NEGATIVE, OVERFLOW, OVERLONG, NO_START = ("negative duration", "timestamp overflow", "overlong", "no start")
+FLAWS = NEGATIVE, OVERFLOW, OVERLONG, NO_END, NO_START = (
+    "negative duration",
+    "timestamp overflow",
+    "overlong",
+    "no end",
+    "no start",
+)
 """What is wrong with the times of an event. With "no start" its start is not to be trusted either."""
 
 
@@ -112,7 +119,7 @@ FLAW = Column(
     "flaw",
     TEXT,
     f"why its times are not to be trusted: {', '.join(FLAWS)}; the end is then set to the start, so that no sum uses "
-    "it, and `args` keeps `recorded_end_ns`",
+    "it, and `args` keeps the recorded one as `recorded_end_ns`",
 )
 ARGS = Column("args", TEXT, "JSON object of what the source says and no column holds")
 DEVICE_OPERATION = (

@@ -24,7 +24,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 3
+VERSION = 4
 
 KINETO_MEMBER = re.compile(
     rb'\{\s*"(?:schemaVersion|deviceProperties|computeProperties|distributedInfo|traceName|baseTimeNanoseconds)"\s*:'

@@ -6,33 +6,23 @@ more than 10,000 rows together. The list of all processes and threads of the mac
 that have events.
 """
 
-import re
-
 from ...store.trace import Facts
 from ..files import TraceFile
 from ..nsys_reading import read_export
 from ..nsys_source import EVENT_TABLES, OWN_TABLES
 from ..sink import Sink
-from ..sqlite import MAGIC, open_database, schema
+from ..sqlite import open_database, schema
 
-VERSION = 2
+VERSION = 3
 
 KINDS = ("RUNTIME", "DRIVER", "KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION", "GRAPH_TRACE")
 NAMES = ("StringIds", "NVTX_EVENTS", *(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in KINDS))
 """Tables of work, calls and ranges, which SQLite gives in whatever case the file has their names."""
 
-DAMAGED_HEAD = re.compile(
-    rb'CREATE TABLE "?(TARGET_INFO_|META_DATA_|EXPORT_META_DATA|CUPTI_ACTIVITY_KIND_|NVTX_EVENTS)', re.IGNORECASE
-)
-
 
 def recognises(file: TraceFile) -> bool:
-    """Whether the content is of this format: by its tables; of a damaged database, by the beginning of its schema."""
-    if not file.head.startswith(MAGIC):
-        return False
-    tables = schema(file)
-    if tables is None:
-        return bool(DAMAGED_HEAD.search(file.head)) and b"_id_" not in file.head
+    """Whether the content is of this format, by its tables. Raises as `open_database` does."""
+    tables = schema(file) or {}
     if any(name in tables for name in OWN_TABLES):
         return True
     events = [columns for name, columns in tables.items() if EVENT_TABLES.fullmatch(name)]

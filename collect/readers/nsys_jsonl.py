@@ -26,7 +26,7 @@ from ..nsys_source import TABLE
 from ..nsys_streams import Part, StreamTable, find_parts, name_of
 from ..sink import Sink
 
-VERSION = 2
+VERSION = 3
 
 LOOKED_AT = 50
 

@@ -15,11 +15,11 @@ from ..nvprof_database import NEEDED, PREFIX, STRINGS, Activities
 from ..nvprof_identity import facts, name_main, write_identities
 from ..nvprof_spans import read_spans
 from ..sink import Sink
-from ..sqlite import MAGIC, open_database, schema
+from ..sqlite import open_database, schema
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 BULK = re.compile(
     r"MODULE|FUNCTION|SOURCE_LOCATOR|PC_SAMPLING\w*|INSTRUCTION_\w+|BRANCH|GLOBAL_ACCESS|SHARED_ACCESS|SOURCE_\w+"
@@ -31,12 +31,8 @@ MOST_OTHER_ROWS = 10_000
 
 
 def recognises(file: TraceFile) -> bool:
-    """Whether the content is of this format: by its tables; of a damaged database, by the beginning of its schema."""
-    if not file.head.startswith(MAGIC):
-        return False
-    tables = schema(file)
-    if tables is None:
-        return PREFIX.encode() in file.head and b"_id_" in file.head
+    """Whether the content is of this format, by its tables. Raises as `open_database` does."""
+    tables = schema(file) or {}
     return any(name.startswith(PREFIX) and "_id_" in columns for name, columns in tables.items()) and (
         "_id_" in tables.get(STRINGS, {})
     )

@@ -15,7 +15,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 OWN_LINE = re.compile(
     r"={2}\d+={2} (NVPROF is |Profiling (application|result)|Generated result file)"
@@ -131,6 +131,8 @@ class _Reading:
         if layout is None or not (self._awaited or layout.is_trace or layout.is_summary):
             return False
         self._layout = layout
+        if layout.is_trace:
+            self._rows.begin(layout)
         if layout.is_loose(line):
             self._loose(line)
         return True

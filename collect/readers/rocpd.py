@@ -4,8 +4,6 @@ The plain names (`rocpd_region`, `kernels`, ...) are views and never read. A fil
 read as one trace. What no table here holds goes to `other` while it is little, and is counted in a note beyond that.
 """
 
-import re
-
 from ...store.trace import Facts
 from ..files import TraceFile
 from ..rocpd_host import read_counters, read_regions, read_samples
@@ -13,20 +11,17 @@ from ..rocpd_identity import facts, write_identities
 from ..rocpd_recording import Node, suffixes
 from ..rocpd_work import read_allocations, read_copies, read_kernels
 from ..sink import Sink
-from ..sqlite import MAGIC, open_database, schema
+from ..sqlite import open_database, schema
 
-VERSION = 4
+VERSION = 5
 
-DAMAGED_HEAD = re.compile(rb'CREATE TABLE ["`]?rocpd_(info_|kernel_dispatch|memory_|region|timestamp)')
 DESCRIPTIONS = ("rocpd_info_", "rocpd_metadata")
 
 
 def recognises(file: TraceFile) -> bool:
-    """Whether the content is of this format: by its tables; of a damaged database, by the beginning of its schema."""
-    if not file.head.startswith(MAGIC):
-        return False
-    tables = schema(file)
-    return bool(DAMAGED_HEAD.search(file.head)) if tables is None else bool(suffixes(tables))
+    """Whether the content is of this format, by its tables. Raises as `open_database` does."""
+    tables = schema(file) or {}
+    return bool(suffixes(tables))
 
 
 def read(file: TraceFile, sink: Sink) -> Facts:

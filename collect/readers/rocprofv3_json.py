@@ -22,7 +22,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 5
+VERSION = 6
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')

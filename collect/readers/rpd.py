@@ -6,7 +6,6 @@ profiler's own work (kind profiler). Markers are written a second time as what t
 A monitor's sample holds until the next one of its counter; its end is not kept.
 """
 
-import re
 from typing import Any
 
 import pyarrow as pa
@@ -19,26 +18,21 @@ from ..files import TraceFile
 from ..nsys_columns import arguments, as_json, filled, translated
 from ..rpd_work import OWN_WORK, Calls, read_work
 from ..sink import Sink
-from ..sqlite import MAGIC, open_database, schema
+from ..sqlite import open_database, schema
 
-VERSION = 1
+VERSION = 2
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
 NEEDED = frozenset({"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
-DAMAGED_HEAD = re.compile(rb'CREATE TABLE "?rocpd_(api_ops|kernelapi|copyapi|op_inputSignals|api)"? ?\(')
 MARKER = "UserMarker"
 CALL = ("id", "pid", "tid", "start", "end", "apiName_id", "args_id")
 AUTOGRAD = {"api_ptr_id": INT, "autogradName_id": INT, "seq": TEXT, "op_id": TEXT, "sizes": TEXT, "input_op_ids": TEXT}
 
 
 def recognises(file: TraceFile) -> bool:
-    """Whether the content is of this format: by its tables; of a damaged database, by the beginning of its schema."""
-    if not file.head.startswith(MAGIC):
-        return False
-    tables = schema(file)
-    if tables is None:
-        return bool(DAMAGED_HEAD.search(file.head))
+    """Whether the content is of this format, by its tables. Raises as `open_database` does."""
+    tables = schema(file) or {}
     return {"rocpd_api", "rocpd_op", "rocpd_string"} <= tables.keys() and "apiName_id" in tables["rocpd_api"]
 
 

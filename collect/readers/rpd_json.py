@@ -22,7 +22,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 1
+VERSION = 2
 
 BEGINNING = re.compile(rb'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*\{\s*\}\s*(,|\])')
 OWN = re.compile(
@@ -64,10 +64,6 @@ class _Reading:
         for event in self._timeline.events(self._of_host):
             if event.get("ph") in ("X", "i") and self._lane(event) not in self._devices:
                 self._call(event)
-            if event.get("ph") == "X" and "dur" not in event:
-                self._rows.sink.note(
-                    "no-duration", "events without a duration: read as 0", example=text(event.get("name"))
-                )
         self._process = self._rows.only_process()
         known = len(self._rows.processes) == 1
         for event in self._timeline.events(self._of_device):
@@ -99,8 +95,7 @@ class _Reading:
         return (heads.phase == METADATA) | (works & ~np.isin(lanes, self._known()))
 
     def _of_host(self, heads: Heads) -> Flags:
-        spans = (heads.phase == SPAN) & ~(heads.timed & np.isin(heads.lane, self._known()))
-        return spans | (heads.phase == INSTANT)
+        return (heads.phase == INSTANT) | ((heads.phase == SPAN) & ~np.isin(heads.lane, self._known()))
 
     def _of_device(self, heads: Heads) -> Flags:
         return (heads.phase == SPAN) & np.isin(heads.lane, self._known())
@@ -225,7 +220,8 @@ def _rest(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _times(event: Mapping[str, Any]) -> dict[str, int | None]:
-    start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur", 0))
+    start = nanoseconds(event.get("ts"))
+    duration = nanoseconds(event.get("dur")) if event.get("ph") == "X" else 0
     return {"start_ns": start, "end_ns": None if start is None or duration is None else start + duration}
 
 

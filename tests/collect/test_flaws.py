@@ -84,6 +84,15 @@ def test_columns_of_repeated_texts_stay_such() -> None:
     assert marked["args"].to_pylist() == ['{"recorded_end_ns": 1}', '{"a": 2}']
 
 
+def test_work_without_an_end_has_no_duration() -> None:
+    notes = Notes()
+    piece = table("kernel", {"start_ns": 5, "end_ns": None, "name": "a", "args": "{}"}, {"start_ns": 6, "end_ns": 6})
+    marked = row_flaws(piece, "kernel", notes)
+    assert times(marked) == [(5, 5, "no end"), (6, 6, None)]
+    assert marked["args"].to_pylist() == ["{}", None]
+    assert notes == [("no-end", 1, "kernel a at 5 ns")]
+
+
 def test_tables_without_the_columns_only_lose_the_end_that_cannot_be() -> None:
     fault = pa.Table.from_pylist(
         [{"process": 1, "processor": "gpu", "start_ns": 9, "end_ns": end} for end in (None, 3, 12)],

@@ -1,17 +1,20 @@
+import gzip
 import hashlib
 import multiprocessing
 import os
 import random
 import shutil
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.collect.small_traces import trace
 from tracelode.collect.ingest import read, read_all
-from tracelode.collect.inputs import Input
+from tracelode.collect.inputs import Input, inputs
 from tracelode.store import Archive, UnreadableFile
+from tracelode.store.errors import DamagedFile
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 KILLS = 60
@@ -26,8 +29,6 @@ def test_reading_a_file_again_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_same_content_under_other_names_and_unpacked_is_one_trace(tmp_path: Path) -> None:
-    import gzip
-
     archive = Archive(tmp_path / "t")
     (tmp_path / "copy.bin").write_bytes(gzip.decompress((SAMPLES / "train.json.gz").read_bytes()))
     first, _ = read(SAMPLES / "train.json.gz", archive)
@@ -153,6 +154,39 @@ def test_what_was_found_and_is_no_trace_is_left_out(tmp_path: Path) -> None:
     (outcome,) = read_all([Input(tmp_path / "notes.txt", tmp_path)], tmp_path / "archive")
     assert outcome.left_out
     assert isinstance(outcome.error, UnreadableFile)
+
+
+def test_what_was_found_and_is_too_damaged_to_tell_is_an_error(tmp_path: Path) -> None:
+    packed, database = (SAMPLES / "train.json.gz").read_bytes(), (SAMPLES / "train.sqlite").read_bytes()
+    (tmp_path / "cut-in-its-header.json.gz").write_bytes(packed[:8])
+    (tmp_path / "cut-early.json.gz").write_bytes(gzip.compress(packed, 0)[:20])
+    (tmp_path / "no-deflate.json.gz").write_bytes(packed[:12] + b"\xff" * 400)
+    (tmp_path / "cut.sqlite").write_bytes(database[: len(database) // 2])
+    zipped = tmp_path / "members.zip"
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as file:
+        file.write(SAMPLES / "train.sqlite", "good.sqlite")
+        file.writestr("bad.json", b"{" * 5000)
+    content = zipped.read_bytes()
+    at = content.index(b"bad.json") + len(b"bad.json")
+    zipped.write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
+    (tmp_path / "directory.zip").write_bytes(content[:-30])
+
+    found = list(inputs(tmp_path, None, pytest.fail))
+    outcomes = {outcome.input.place.name: outcome for outcome in read_all(found, tmp_path / "archive")}
+    assert outcomes.pop("good.sqlite").new
+    assert not any(outcome.left_out for outcome in outcomes.values())
+    for name, said in {
+        "cut-in-its-header.json.gz": "does not decompress: gzip: ends in the middle",
+        "cut-early.json.gz": "gzip: ends in the middle; what comes before is not a trace",
+        "no-deflate.json.gz": "does not decompress: gzip: Error",
+        "cut.sqlite": "cut short: ",
+        "bad.json": "Error -3 while decompressing data: invalid block type",
+        "directory.zip": "damaged zip archive",
+    }.items():
+        error = outcomes.pop(name).error
+        assert isinstance(error, DamagedFile), error
+        assert f"{name}: {said}" in error.message
+    assert not outcomes
 
 
 def test_the_rank_is_the_files_own_before_that_of_its_name(tmp_path: Path) -> None:

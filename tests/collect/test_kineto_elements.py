@@ -402,7 +402,7 @@ def test_times_that_no_clock_shows_and_missing_ones_do_not_become_rows_of_work(t
     trace = read_events(tmp_path, HOST, *broken, endless)
     assert [(row["name"], row["end_ns"] - row["start_ns"]) for row in rows_of(trace, "kernel")] == [("endless", 0)]
     assert [row["json"]["name"] for row in rows_of(trace, "other")] == ["overflown", "timeless", "nowhere"]
-    assert notes_of(trace) == {"not-understood": 3, "no-duration": 1, "zero-duration": 1}
+    assert notes_of(trace) == {"not-understood": 3, "no-end": 1}
 
 
 SAMPLE = b"".join(

@@ -100,10 +100,10 @@ ODD = [
 
 
 def test_the_last_of_two_values_counts_and_another_spelling_is_looked_at(tmp_path: Path) -> None:
-    found: list[tuple[int, int, bool, bool]] = []
+    found: list[tuple[int, int, bool]] = []
 
     def wanted(heads: Heads) -> Any:
-        columns = (heads.phase, heads.lane, heads.timed, heads.clean)
+        columns = (heads.phase, heads.lane, heads.clean)
         found.extend(zip(*(column.tolist() for column in columns), strict=True))
         return heads.phase == METADATA
 
@@ -111,11 +111,11 @@ def test_the_last_of_two_values_counts_and_another_spelling_is_looked_at(tmp_pat
     with Archive(tmp_path / "archive").stage() as staging:
         timeline = Timeline(open_file(tmp_path / "t.json"), Rows(Sink(staging)))
         events = list(timeline.events(wanted))
-    assert [one for one in found if one[3]] == [
-        (0, NOWHERE, False, True),
-        (SPAN, 12, True, True),
-        (SPAN, -4, False, True),
-        (0, NOWHERE, False, True),
+    assert [one for one in found if one[2]] == [
+        (0, NOWHERE, True),
+        (SPAN, 12, True),
+        (SPAN, -4, True),
+        (0, NOWHERE, True),
     ]
     assert [event["pid"] for event in events] == [5, "6", "0x10"]
 

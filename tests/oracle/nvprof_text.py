@@ -17,25 +17,28 @@ def read(path: Path) -> Rows:
     if not text.endswith("\n"):
         raise Damaged("the last line has no end")
     lines = text.replace("\r\n", "\n").split("\n")[:-1]
-    last, process = "", 0
-    while lines and lines[0].startswith("=="):
-        opened = OPENING.fullmatch(lines.pop(0))
-        if not opened:
-            raise Odd("a line of nvprof's that is not usual")
-        process, last = int(opened[1]), opened[2]
-    if last != "Profiling result:":
-        raise Damaged("a table without a title")
-    header, units, *content = csv.reader(lines, strict=True)
+    process, opened = 0, [OPENING.fullmatch(line) for line in lines if line.startswith("==")]
+    for one in opened:
+        if one is None or (process and one[3] == "result:"):
+            raise Odd("a line of nvprof's that is not usual, or another table")
+        process = int(one[1]) if one[3] == "result:" else process
+    if opened and not process:
+        raise Odd("a table without a title, below lines that name a process")
+    lines = [line for line in lines if not line.startswith("==")]
+    while lines and not lines[0].strip():
+        del lines[0]
+    header, *below = csv.reader(lines, strict=True)
+    units, *content = (row for row in below if row != header)
     if "Correlation_ID" not in header:
         raise Odd("a column that is called otherwise, or a release that has it not")
     found: dict[str, list[Row]] = {"kernel": [], "copy": [], "fill": []}
     unit = dict(zip(header, units, strict=True))
     for line in content:
-        if len(line) > len(header) or (line and line[0].startswith("==")):
-            raise Odd("a name with commas that has no quotes, or a line of nvprof's among the rows")
+        if len(line) > len(header):
+            raise Odd("a name with commas that has no quotes")
         if len(line) < len(header):
             raise Damaged("a line that is no row")
-        _work(dict(zip(header, line, strict=True)), unit, process, found)
+        _work(dict(zip(header, map(str.strip, line), strict=True)), unit, process, found)
     return rows(**found)
 
 
@@ -63,6 +66,6 @@ def _work(row: dict[str, str], unit: dict[str, str], process: int, found: dict[s
 
 
 def _scaled(text: str, scale: int) -> int:
-    if not re.fullmatch(r"\d{1,18}(\.\d{1,18})?", text):
+    if not re.fullmatch(r"\d{1,18}(\.\d{1,19})?", text):
         raise Damaged("a number that is none")
     return int((Decimal(text) * scale).to_integral_value())

@@ -62,8 +62,9 @@ def test_a_kernel_whose_duration_is_no_number_is_still_a_kernel(tmp_path: Path, 
     """kineto#105: what is no number costs the number, not the event."""
     whole = json.dumps(kernel("k", 100, 0, 1)).replace('"dur": 0', f'"dur": {length}')
     trace = read_events(tmp_path, launch(90, 1), whole, *launched("b", 200, 7, 2))
-    assert kernels(trace) == [("k", 0), ("b", 7000)]
-    assert notes(trace)["no-duration"] == 1
+    assert kernels(trace) == [("k", None), ("b", 7000)]
+    assert [row.get("flaw") for row in rows_of(trace, "kernel")] == ["no end", None]
+    assert notes(trace)["no-end"] == 1
 
 
 def test_a_list_of_the_exporter_without_kineto_has_its_lanes_for_categories(tmp_path: Path) -> None:

@@ -273,9 +273,9 @@ def test_damage_gives_an_error_or_a_note_and_never_anything_else(tmp_path: Path,
     for data in broken:
         damaged.write_bytes(data)
         file = open_file(damaged)
-        if not nvprof.recognises(file):
-            continue
         try:
+            if not nvprof.recognises(file):
+                continue
             with Archive(tmp_path / "archive").stage() as staging:
                 sink = Sink(staging)
                 nvprof.read(file, sink)
