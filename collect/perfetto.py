@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .protobuf import BYTES, VARINT, Damage, MalformedError, double, fields, pieces, signed, streamed
+from .perfetto_schema import WIRES
+from .protobuf import BYTES, VARINT, Damage, MalformedError, check, double, fields, pieces, signed, streamed
 
 __all__ = ["CATEGORIES", "KERNELS", "NAMES", "STAGES", "Begin", "Clocks", "Sequence", "annotations", "packets"]
 
@@ -30,7 +31,13 @@ CLOCK_NAMES = {
 DEEPEST = 16
 
 CATEGORIES, NAMES, ARGUMENT_NAMES, ARGUMENT_TEXTS, STAGES, KERNELS = 1, 2, 3, 29, 24, 1000
-INTERNED = frozenset({CATEGORIES, NAMES, ARGUMENT_NAMES, ARGUMENT_TEXTS, STAGES, KERNELS})
+INTERNED = {
+    **dict.fromkeys((CATEGORIES, NAMES, ARGUMENT_NAMES), WIRES["Named"]),
+    ARGUMENT_TEXTS: WIRES["InternedString"],
+    STAGES: WIRES["StageSpecification"],
+    KERNELS: WIRES["ComputeKernel"],
+}
+"""Tables of texts, with the wire types of their entries' fields."""
 ARGUMENT_NUMBERS = {2: "bool", 3: "unsigned", 4: "signed", 5: "double", 7: "pointer"}
 
 
@@ -70,10 +77,12 @@ class Sequence:
     def intern(self, content: bytes) -> None:
         """Takes interned texts. Of a kernel the demangled name counts."""
         for table, wire, _, entry in fields(content):
-            if table not in INTERNED or wire != BYTES:
+            check(table, wire, WIRES["InternedData"])
+            if table not in INTERNED:
                 continue
             number, text = 0, None
             for place, kind, value, inner in fields(entry):
+                check(place, kind, INTERNED[table])
                 if place == 1 and kind == VARINT:
                     number = value
                 elif kind == BYTES and (place == 2 or (place == 3 and table == KERNELS)):
@@ -84,10 +93,13 @@ class Sequence:
     def defaults(self, content: bytes) -> None:
         """Takes what holds for packets that do not say otherwise."""
         for number, wire, value, inner in fields(content):
-            if number == 58 and wire == VARINT:
+            check(number, wire, WIRES["TracePacketDefaults"])
+            if number == 58:
                 self.clock = value
-            elif number == 11 and wire == BYTES:
-                self.track = next((v for n, w, v, _ in fields(inner) if n == 11 and w == VARINT), self.track)
+            elif number == 11:
+                for place, kind, track, _ in fields(inner):
+                    check(place, kind, WIRES["TrackEventDefaults"])
+                    self.track = track if place == 11 else self.track
 
 
 class Clocks:
@@ -112,14 +124,18 @@ class Clocks:
         times: dict[int, int] = {}
         own: dict[int, list[int]] = {}
         for number, wire, _, inner in fields(content):
-            if number != 1 or wire != BYTES:
+            check(number, wire, WIRES["ClockSnapshot"])
+            if number != 1:
                 continue
-            clock = {n: value for n, w, value, _ in fields(inner) if w == VARINT}
-            if clock.get(1, 0) in OWN_CLOCKS:
-                unit = signed(clock.get(4, 1)) or 1
-                own[clock[1]] = [clock.get(2, 0) * unit, 0, unit, clock.get(3, 0), 0]
-            elif 1 in clock:
-                times[clock[1]] = clock.get(2, 0)
+            said: dict[int, int] = {}
+            for place, kind, value, _ in fields(inner):
+                check(place, kind, WIRES["ClockTime"])
+                said[place] = value
+            if said.get(1, 0) in OWN_CLOCKS:
+                unit = signed(said.get(4, 1)) or 1
+                own[said[1]] = [said.get(2, 0) * unit, 0, unit, said.get(3, 0), 0]
+            elif 1 in said:
+                times[said[1]] = said.get(2, 0)
         for clock, time in times.items():
             for other, then in times.items():
                 self._offsets.setdefault(clock, {}).setdefault(other, then - time)
@@ -197,11 +213,12 @@ def _annotation(content: bytes, sequence: Sequence, depth: int) -> tuple[str, An
     entries: dict[str, Any] = {}
     items: list[Any] = []
     for number, wire, value, inner in fields(content):
-        if number == 1 and wire == VARINT:
+        check(number, wire, WIRES["DebugAnnotation"])
+        if number == 1:
             name = sequence.name(ARGUMENT_NAMES, value) or f"annotation {value}"
-        elif number in ARGUMENT_NUMBERS and wire != BYTES:
+        elif number in ARGUMENT_NUMBERS:
             found = _number(ARGUMENT_NUMBERS[number], value)
-        elif number == 17 and wire == VARINT:
+        elif number == 17:
             found = sequence.name(ARGUMENT_TEXTS, value)
         elif wire != BYTES:
             continue

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from .perfetto import CATEGORIES, NAMES, Sequence
-from .protobuf import FIXED64, VARINT, double, fields, signed
+from .perfetto_schema import WIRES
+from .protobuf import FIXED64, VARINT, check, double, fields, signed
 
 __all__ = ["TrackEvent", "decoded"]
 
@@ -25,6 +26,7 @@ def decoded(content: bytes, sequence: Sequence) -> TrackEvent:
     """The event of a packet; `MalformedError` where it is no whole message."""
     event = TrackEvent()
     for number, wire, value, inner in fields(content):
+        check(number, wire, WIRES["TrackEvent"])
         if wire == VARINT:
             _set_number(event, number, value, sequence)
         elif wire == FIXED64:

@@ -3,9 +3,12 @@
 Numbers and types as in protos/perfetto/trace of google/perfetto.
 """
 
+from collections.abc import Mapping
+
+from .protobuf import BYTES, FIXED64, VARINT
 from .textproto import Schema
 
-__all__ = ["PERFETTO"]
+__all__ = ["PERFETTO", "WIRES"]
 
 MESSAGES = {
     "TracePacket": """
@@ -124,3 +127,12 @@ PERFETTO = Schema(
     {enum: _names(text) for enum, text in ENUMS.items()},
 )
 """The packets of a trace, kind `TracePacket`."""
+
+
+def _wires(message: str) -> dict[int, int]:
+    kinds = {"int": VARINT, "bool": VARINT, "fixed64": FIXED64, "double": FIXED64, **dict.fromkeys(ENUMS, VARINT)}
+    return {number: kinds.get(kind, BYTES) for number, kind in PERFETTO.messages[message].values()}
+
+
+WIRES: Mapping[str, Mapping[int, int]] = {message: _wires(message) for message in MESSAGES}
+"""Message: the wire type of each of its fields, for `protobuf.check`."""

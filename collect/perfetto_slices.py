@@ -6,6 +6,7 @@ the stream of a kernel is its queue, a copy belongs to the GPU of its two agents
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 from .perfetto import Begin
@@ -43,6 +44,11 @@ class Slices:
         self.devices: dict[tuple[int, int], str | None] = {}
         self.unplaced = self.streamless = 0
         self.on_host = 0
+        self.unnamed: Counter[str] = Counter()
+        """Notes about what has no name, and how often each is due."""
+        self.uncategorised, self.recognised = 0, False
+        """Slices without a category, and whether any had one of AMD's."""
+        self.correlated = self.uncorrelated = 0
 
     def slice(self, begin: Begin, end_ns: int, track: Track, process: int) -> None:
         """A slice that has ended."""
@@ -50,10 +56,13 @@ class Slices:
         row: dict[str, Any] = {"process": process, "start_ns": begin.start_ns, "end_ns": end_ns}
         category = begin.categories[0] if begin.categories else ""
         call = CALL.fullmatch(category)
+        self.uncategorised += not category
         if call:
+            self.recognised = True
             row |= {"kind": "runtime" if call["runtime"] or call["old"] else "driver"}
             self._call(row, begin, args, track)
         elif KERNEL.fullmatch(category) or COPY.fullmatch(category) or category == DEVICE_WORK:
+            self.recognised = True
             named_copy = category == DEVICE_WORK and COPY_NAME.search(begin.name or "")
             self._work(row, begin, args, track, copy=bool(COPY.fullmatch(category) or named_copy))
         else:
@@ -76,7 +85,8 @@ class Slices:
         self._rows.add("range", row | {"id": event.pop("event_id", None), "args": as_json(event)})
 
     def _call(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track) -> None:
-        row |= {"name": begin.name, "thread": _thread(args, track), "correlation": _take(args, CORRELATIONS)}
+        self.unnamed["unnamed-call"] += begin.name is None
+        row |= {"name": begin.name, "thread": _thread(args, track), "correlation": self._correlation(args)}
         self._rows.add("api", row | {"args": as_json(args)})
 
     def _work(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track, *, copy: bool) -> None:
@@ -85,6 +95,7 @@ class Slices:
             return
         device = _place(args, AGENTS)
         row |= self._placed(row, args, track, track.agent if device is None else device)
+        self.unnamed["unnamed-kernel"] += begin.name is None
         row |= {"name": begin.name, "registers": _take(args, ("VGPR_Count",))}
         row |= {"shared_bytes": _take(args, ("LDS_Block_Size",))}
         self._rows.add("kernel", row | {"args": as_json(args)})
@@ -99,6 +110,7 @@ class Slices:
             row |= {"kind": HOST_COPY, "name": kind, "args": as_json(args)}
             self._rows.add("range", row)
             return
+        self.unnamed["no-direction"] += kind is None
         row |= self._placed(row, args, track, device)
         row |= {"kind": kind, "bytes": _take(args, SIZES), "peer_device": peer}
         self._rows.add("copy", row | {"args": as_json(args)})
@@ -111,7 +123,13 @@ class Slices:
         stream = track.lane if stream is None else stream
         self.streamless += stream is None
         stream = 0 if stream is None else stream
-        return {"device": device, "stream": stream, "correlation": _take(args, CORRELATIONS)}
+        return {"device": device, "stream": stream, "correlation": self._correlation(args)}
+
+    def _correlation(self, args: dict[str, Any]) -> int | None:
+        number = _take(args, CORRELATIONS)
+        self.correlated += number is not None
+        self.uncorrelated += number is None
+        return number
 
     def _span(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track) -> None:
         marker = any(MARKER.fullmatch(c) for c in begin.categories)
@@ -125,14 +143,13 @@ class Slices:
 
 
 def _thread(args: dict[str, Any], track: Track) -> int | None:
-    told = args.get("tid")
-    return args.pop("tid") if isinstance(told, int) else track.thread
+    return args.pop("tid") if type(args.get("tid")) is int else track.thread
 
 
 def _take(args: dict[str, Any], names: tuple[str, ...]) -> int | None:
     """The first of those arguments that is a number, taken out."""
     for name in names:
-        if isinstance(args.get(name), int):
+        if type(args.get(name)) is int:  # a truth value is none
             return args.pop(name)
     return None
 
@@ -141,7 +158,7 @@ def _place(args: dict[str, Any], names: tuple[str, ...]) -> int | None:
     """The device that an argument tells as a number or in words with one number."""
     for name in names:
         value = args.get(name)
-        if isinstance(value, int):
+        if type(value) is int:
             return value
         found = NUMBER.fullmatch(value) if isinstance(value, str) else None
         if found:

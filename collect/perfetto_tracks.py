@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from .protobuf import BYTES, VARINT, MalformedError, fields, signed
+from .perfetto_schema import WIRES
+from .protobuf import BYTES, MalformedError, check, fields, signed
 
 __all__ = ["Track", "Tracks"]
 
@@ -103,13 +104,13 @@ class Tracks:
 
     def _take(self, content: bytes) -> None:
         parts = list(fields(content))
-        uuid = next((value for number, wire, value, _ in parts if number == 1 and wire == VARINT), 0)
+        for number, wire, *_ in parts:
+            check(number, wire, WIRES["TrackDescriptor"])
+        uuid = next((value for number, _, value, _ in parts if number == 1), 0)
         track = self._tracks.setdefault(uuid, Track())
-        for number, wire, value, inner in parts:
-            if number == 5 and wire == VARINT:
+        for number, _, value, inner in parts:
+            if number == 5:
                 track.parent = value
-            elif wire != BYTES:
-                continue
             elif number in (2, 10):
                 track.name = inner.decode("utf-8", "replace")
             elif number == 3:
@@ -123,29 +124,32 @@ class Tracks:
     def _process(track: Track, content: bytes) -> None:
         track.own = True
         for number, wire, value, inner in fields(content):
+            check(number, wire, WIRES["Process"])
             if number == 1:
                 track.pid = signed(value)
-            elif number == 6 and wire == BYTES:
+            elif number == 6:
                 track.process = inner.decode("utf-8", "replace")
 
     @staticmethod
     def _thread(track: Track, content: bytes) -> None:
         for number, wire, value, inner in fields(content):
+            check(number, wire, WIRES["Thread"])
             if number == 1:
                 track.pid = signed(value)
             elif number == 2:
                 track.tid = signed(value)
-            elif number == 5 and wire == BYTES and track.name is None:
+            elif number == 5 and track.name is None:
                 track.name = inner.decode("utf-8", "replace")
 
     @staticmethod
     def _counter(track: Track, content: bytes) -> None:
         for number, wire, value, inner in fields(content):
+            check(number, wire, WIRES["Counter"])
             if number == 3:
                 track.unit = track.unit or UNITS.get(value)
             elif number == 4:
                 track.multiplier = signed(value)
             elif number == 5:
                 track.incremental = bool(value)
-            elif number == 6 and wire == BYTES:
+            elif number == 6:
                 track.unit = inner.decode("utf-8", "replace")

@@ -15,6 +15,7 @@ from .sink import Sink
 
 __all__ = [
     "HOST_COPY",
+    "MEANINGS",
     "End",
     "Rows",
     "arguments",

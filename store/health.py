@@ -63,6 +63,7 @@ UNRELIABLE: Mapping[str, tuple[str, ...]] = {
     "missing-member": (COUNTS,),
     "missing-part": (COUNTS,),
     "negative-duration": WRONG_TIMES,
+    "no-category": LOST,
     "no-correlation": (LAUNCHES, OPERATORS),
     "no-device": (IDENTITY,),
     "no-end": WRONG_TIMES,

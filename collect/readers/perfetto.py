@@ -12,16 +12,17 @@ from ...store.trace import Facts
 from ..files import TraceFile
 from ..perfetto import KERNELS, NAMES, STAGES, Begin, Clocks, Sequence, annotations, packets
 from ..perfetto_events import decoded
+from ..perfetto_schema import WIRES
 from ..perfetto_slices import Slices
 from ..perfetto_tracks import Track, Tracks
-from ..protobuf import BYTES, VARINT, Damage, Field, MalformedError, fields, pieces, signed
-from ..rocprof_rows import note_host_copies
+from ..protobuf import BYTES, VARINT, Damage, Field, MalformedError, check, fields, pieces, signed
+from ..rocprof_rows import MEANINGS, note_host_copies
 from ..rowwise import Rowwise, as_json
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 3
+VERSION = 4
 
 NUMBERS = frozenset({3, 8, 10, 13, 41, 42, 58, 79, 87, 98})
 """Fields of a packet that are numbers; all others are messages or bytes."""
@@ -129,6 +130,14 @@ class _Reading:
         if self._slices.streamless:
             meaning = "device work of no stated stream: counted as stream 0"
             self._sink.note("no-stream", meaning, count=self._slices.streamless)
+        for kind, count in sorted(self._slices.unnamed.items()):
+            if count:
+                self._sink.note(kind, MEANINGS[kind], count=count)
+        if self._slices.uncorrelated and self._slices.correlated:
+            self._sink.note("no-correlation", MEANINGS["no-correlation"], count=self._slices.uncorrelated)
+        if self._slices.uncategorised and self._slices.recognised:
+            meaning = "slices without a category, which this recorder gives to all: kept as ranges"
+            self._sink.note("no-category", meaning, count=self._slices.uncategorised)
         if self._slices.on_host:
             note_host_copies(self._sink, self._slices.on_host)
         if unnamed := sum(sequence.unnamed for sequence in self._sequences.values()):
@@ -153,6 +162,8 @@ class _Reading:
 
     def _packet(self, content: bytes) -> None:
         parts = list(fields(content))
+        for number, wire, *_ in parts:
+            check(number, wire, WIRES["TracePacket"])
         numbers = {number: value for number, wire, value, _ in parts if wire == VARINT}
         sequence = self._sequences.setdefault(numbers.get(10, NO_SEQUENCE), Sequence())
         if numbers.get(13, 0) & CLEARED or numbers.get(41):
@@ -249,9 +260,10 @@ class _Reading:
         event: dict[str, Any] = {}
         name = None
         for number, wire, value, inner in fields(content):
-            if wire == VARINT and number in STAGE_NUMBERS:
+            check(number, wire, WIRES["GpuRenderStageEvent"])
+            if number in STAGE_NUMBERS:
                 event[STAGE_NUMBERS[number]] = value
-            elif wire == BYTES and number == STAGE_NAME:
+            elif number == STAGE_NAME:
                 name = inner.decode("utf-8", "replace")
         for table, what in ((STAGES, "stage"), (STAGES, "queue"), (KERNELS, "kernel"), (NAMES, "name")):
             if what in event:
