@@ -22,8 +22,9 @@ def header_of(head: bytes) -> tuple[str, ...]:
 def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
     """The rows by name of column. A row that is torn, or has another number of values, goes to `other`."""
     read: list[str] = []
-    lines = csv.reader(_kept(_lines(blocks, rows), read), strict=True)
-    header: list[str] | None = None
+    every = _lines(blocks, rows)
+    header = _header(next(every, ""), rows)
+    lines = csv.reader(_kept(every, read), strict=True)
     while True:
         read.clear()
         try:
@@ -32,14 +33,21 @@ def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
             values = _loosely(read, rows)
         if values is None:
             return
-        if header is None:
-            header = values
-        elif len(values) == len(header):
+        if len(values) == len(header):
             yield dict(zip(header, values, strict=True))
         elif values:
             line = ",".join(values)
             rows.sink.note("damaged", "lines that are no row of the table: kept in `other`", example=line[:120])
             rows.other("damaged", line)
+
+
+def _header(line: str, rows: Rows) -> list[str]:
+    """The names in the first line, which is one by itself, as `header_of` takes it: a quote that is open ends there."""
+    line = line.strip()
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return _loosely([line], rows)
 
 
 def _kept(lines: Iterable[str], read: list[str]) -> Iterator[str]:

@@ -31,6 +31,7 @@ WRONG_TIMES = (BUSY, KERNEL_TIME)
 WRONG_LAUNCHES = (LAUNCHES, OPERATORS, ORDER)
 
 UNRELIABLE: Mapping[str, tuple[str, ...]] = {
+    "assumed-process": (IDENTITY,),
     "bad-entry": LOST,
     "bad-event": LOST,
     "bad-line": LOST,
@@ -89,6 +90,7 @@ UNRELIABLE: Mapping[str, tuple[str, ...]] = {
     "reduced": (BUSY, ORDER),
     "repeated-id": (NAMES,),
     "repeated-launch": (COUNTS,),
+    "repeated-agent": (IDENTITY,),
     "repeated-member": (COUNTS,),
     "sampled": (COUNTS, BUSY, KERNEL_TIME, ORDER),
     "selected": (COUNTS, BUSY, ORDER),

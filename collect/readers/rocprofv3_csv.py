@@ -201,6 +201,9 @@ class _Run:
     def _call(self, row: Mapping[str, str]) -> None:
         domain, name = row["Domain"], row["Function"]
         process, thread = self._process(row), integer(row.get("Thread_Id"))
+        if integer(row.get("Process_Id")) is None:
+            meaning = "calls that do not state their process: taken for that of their thread, or of the run"
+            self._rows.sink.note("assumed-process", meaning, example=name[:120])
         if thread is not None:
             self._threads[thread] = process
         shared = {**self._span(row), "thread": thread, "name": name}
@@ -290,6 +293,9 @@ class _Run:
         if number is None or not 0 <= number < 2**31:
             self._rows.other("agent", row)
         else:
+            if number in self._agents:
+                meaning = "processors that share a number: the last of them counts"
+                self._rows.sink.note("repeated-agent", meaning, example=str(number))
             self._agents[number] = row
 
     def _span(self, row: Mapping[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.oracle.rows import Damaged, Odd, Row, Rows, rows, unpacked
 
-COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)")
+COPY = re.compile(r"(HOST|DEVICE)_TO_(HOST|DEVICE)", re.IGNORECASE)
 ENDING = "kernel_trace.csv"
 
 
@@ -37,7 +37,7 @@ def read(path: Path) -> Rows:
         matched = COPY.search(line["Direction"])
         if not matched:
             raise Damaged("a copy that does not say its direction")
-        kind = f"{matched[1][0]}to{matched[2][0]}"
+        kind = f"{matched[1][0]}to{matched[2][0]}".replace("h", "H").replace("d", "D")
         agent = _agent(line["Source_Agent_Id" if kind == "DtoH" else "Destination_Agent_Id"])
         if kind == "HtoH":
             raise Odd("a copy that no device does")
@@ -54,6 +54,8 @@ def _lines(path: Path) -> Iterator[dict[str, str]]:
         raise Damaged("the last line has no end")
     header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     for line in lines:
+        if not line:
+            continue
         if len(line) != len(header):
             raise Damaged("a line that is no row")
         yield dict(zip(header, line, strict=True))
@@ -71,6 +73,6 @@ def _agent(text: str) -> int:
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d{1,18}", text):
+    if not re.fullmatch(r"[+-]?\d{1,19}", text) or abs(int(text)) >= 1 << 63:
         raise Damaged("a number that is none")
     return int(text)

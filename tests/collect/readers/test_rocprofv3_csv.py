@@ -245,6 +245,23 @@ def test_calls_without_a_thread_and_copies_without_a_stream_are_counted(tell: Ca
     assert (told.notes["no-stream"].count, told.notes["no-direction"].count) == (1, 1)
 
 
+def test_what_stands_in_for_a_process_or_a_processor_is_counted(tell: Callable[..., Told]) -> None:
+    silent = LAUNCH.replace("70,71", '"",71')
+    told = tell(text(CALLS, LAUNCH, silent))
+    assert [row["process"] for row in told["api"]] == [70, 70]
+    assert (told.notes["assumed-process"].count, told.notes["assumed-process"].example) == (1, "hipLaunchKernel")
+    agents = text(AGENTS, '4,"CPU",64,3000,"EPYC","CPU","EPYC"', '4,"GPU",256,2400,"gfx950","AMD","MI350X"')
+    told = tell(text(KERNELS, KERNEL), "run_kernel_trace.csv", run_agent_info=agents)
+    assert (told.notes["repeated-agent"].count, told.notes["repeated-agent"].example) == (1, "4")
+
+
+def test_a_header_whose_quote_is_open_ends_with_its_line(tell: Callable[..., Told]) -> None:
+    agents = text(AGENTS.replace('"Product_Name"', '"Product_Name'), '4,"GPU",256,2400,"gfx950","AMD","MI350X"')
+    told = tell(text(KERNELS, KERNEL), "run_kernel_trace.csv", run_agent_info=agents)
+    assert told["device"][0]["architecture"] == "gfx950"
+    assert told.notes["loose-quote"].count == 1
+
+
 def test_damage_gives_rows_and_notes_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     for content in (text(KERNELS, KERNEL, KERNEL), text(MEMORY, '"M","M_ALLOCATE","Agent 4",1024,"0x0010",1,10,12')):
