@@ -26,6 +26,7 @@ __all__ = [
     "Heads",
     "heads_of",
     "mark_odd",
+    "repeating",
     "texts",
     "values",
 ]
@@ -36,6 +37,9 @@ METADATA, SPAN, COUNT, INSTANT = (int.from_bytes(b'"%b"' % phase, "little") for 
 NOWHERE = np.iinfo(np.int64).min
 LONG = 4096
 """Bytes of an element that is looked at closely: it might hold a number longer than Python reads."""
+
+NAMES = 64
+"""Names of an object that are held against each other; one with more is decoded."""
 
 GROUP = 64
 """Elements decoded together: more brackets than `load` allows nested would be counted in more of them."""
@@ -115,6 +119,58 @@ def _padded(text: bytes) -> Bytes:
 def mark_odd(run: Run) -> None:
     """Marks the elements that are not one well-formed object with blanks after it, or must be looked at."""
     _mark_odd(_padded(run.text), len(run.text), run.spans)
+
+
+def repeating(run: Run) -> Flags:
+    """Which elements are objects in which, or in whose objects, a name comes again (or may: there are many names)."""
+    found = np.zeros(len(run.spans), np.bool_)
+    _repeating(_padded(run.text), len(run.text), run.spans, np.zeros((NAMES, 2), np.int64), found)
+    return found
+
+
+@jit()
+def _repeating(buf: Bytes, n: int, spans: Ints, names: Ints, found: Flags) -> None:
+    for i in range(len(spans)):
+        p = spans[i, 0]
+        if spans[i, 2] == 0 and buf[p] == BRACE:
+            found[i] = _repeats(buf, p, n, names)
+            p = skip_blank(buf, p + 1)
+            while not found[i] and buf[p] == QUOTE:
+                p, _, _ = read_string(buf, p + 1)
+                p = skip_blank(buf, skip_blank(buf, p + 1) + 1)
+                if buf[p] == BRACE:
+                    found[i] = _repeats(buf, p, n, names)
+                p, _ = skip_value(buf, p, n)
+                p = skip_blank(buf, p)
+                if buf[p] == COMMA:
+                    p = skip_blank(buf, p + 1)
+
+
+@jit()
+def _repeats(buf: Bytes, p: int, n: int, names: Ints) -> bool:
+    """Whether a name comes again in the well-formed object that begins there; `names` is room for their places."""
+    count = 0
+    p = skip_blank(buf, p + 1)
+    while buf[p] == QUOTE:
+        begin = p + 1
+        p, _, _ = read_string(buf, begin)
+        for j in range(count):
+            other = names[j, 0]
+            if names[j, 1] - other == p - begin:
+                k = 0
+                while k < p - begin and buf[other + k] == buf[begin + k]:
+                    k += 1
+                if k == p - begin:
+                    return True
+        if count == NAMES:
+            return True
+        names[count, 0], names[count, 1] = begin, p
+        count += 1
+        p, _ = skip_value(buf, skip_blank(buf, skip_blank(buf, p + 1) + 1), n)
+        p = skip_blank(buf, p)
+        if buf[p] == COMMA:
+            p = skip_blank(buf, p + 1)
+    return False
 
 
 @jit()

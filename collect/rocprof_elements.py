@@ -8,6 +8,7 @@ waits until all are read.
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..store.errors import UnreadableFile
-from .chrome_heads import BRACE, COUNT, INSTANT, LONG, SPAN, Flags, Heads, heads_of, mark_odd, texts, values
+from .chrome_heads import BRACE, COUNT, INSTANT, LONG, SPAN, Flags, Heads, heads_of, mark_odd, repeating, texts, values
 from .files import TraceFile
 from .json_walk import NotJsonError, Run, Walk
 from .jsonrepair import FAULTS, load
@@ -25,7 +26,9 @@ from .text_window import TextWindow, decoded
 
 __all__ = ["Timeline"]
 
-NEXT = re.compile(r"(?:^|\n)[ \t]*,[ \t]*(?=\{)")
+NEXT = re.compile(r"(?:^[ \t]*,|\n[ \t]*,?)[ \t]*(?=\{)")
+"""What an element begins after, on its own line; a comma that is missing there is one that was lost."""
+
 HEAD = re.compile(r'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*(\{\s*\}\s*)?')
 CLOSED = re.compile(r"\n[ \t]*\]\s*(?=,|\}|$)")
 CLOSED_WITHIN = re.compile(r"\n[ \t]*\]\s*(?=[,}])")
@@ -33,6 +36,7 @@ UNDECIDED = re.compile(r"\n[ \t]*(?:\]\s*)?\Z")
 """What may be the beginning of the end of the list, if the text goes on."""
 
 LIST = "traceEvents"
+EXAMPLE = 120
 PIECES = 1000
 Wanted = Callable[[Heads], Flags]
 
@@ -48,14 +52,18 @@ class Timeline:
         self.members: dict[str, Any] = {}
         self._lists = 0
         """How many lists of events the file has: the last one counts."""
-        self._faults: set[str] = set()
+        self._faults: Counter[str] = Counter()
+        self._example: dict[str, str] = {}
         self._strange = False
         self._end: int | None = None
         self._lost: set[int] = set()
         """Numbers of the pieces that are no elements, of a file that is not well formed."""
+        self._loose = 0
+        """Elements of such a file without a comma before them."""
         self._whole = self._judge()
         if self._whole:
-            _tell(self._faults, rows)
+            for fault, count in sorted((+self._faults).items()):
+                rows.sink.note(fault, FAULTS[fault], count=count, example=self._example.get(fault))
         else:
             self._end, rest = self._last_bracket()
             self._tell_damage(rest)
@@ -82,7 +90,7 @@ class Timeline:
                     try:
                         decoder.decode(block)
                     except UnicodeDecodeError:
-                        self._faults.add("invalid-utf8")
+                        self._faults["invalid-utf8"] = 1
                 yield block
 
         with closing(self._file.blocks()) as blocks:
@@ -96,7 +104,9 @@ class Timeline:
                         value = b"%d" % self._check(walk) if name == LIST and walk.opens(b"[") else walk.raw()
                         members.append(b"%b:%b" % (json.dumps(name).encode(), value))
                 walk.finish()
+                repeated = self._faults["duplicate-key"]
                 self.members = self._well_formed(b"{" + b",".join(members) + b"}")
+                self._faults["duplicate-key"] = repeated  # rocminfo's names come again as a rule: all values are kept
             except NotJsonError:
                 return False
         self.members.pop(LIST, None)
@@ -108,7 +118,7 @@ class Timeline:
         for run in walk.runs():
             begin, end, odd = run.spans.T
             count += len(begin)
-            for i in np.flatnonzero(odd | (end - begin > LONG)):
+            for i in np.flatnonzero(odd | (end - begin > LONG) | repeating(run)):
                 self._well_formed(run.text[begin[i] : end[i]])
             self._strange |= bool((np.frombuffer(run.text, np.uint8)[begin] != BRACE).any())
         return count
@@ -123,7 +133,9 @@ class Timeline:
             raise NotJsonError from error
         if "mended" in faults:
             raise NotJsonError
-        self._faults |= faults
+        for fault in faults - {"invalid-utf8"}:
+            self._faults[fault] += 1
+            self._example.setdefault(fault, raw[:EXAMPLE].decode(errors="replace"))
         return value
 
     def _runs(self) -> Iterator[Run]:
@@ -147,7 +159,8 @@ class Timeline:
     def _joined(self) -> Iterator[Run]:
         """The pieces of a file that is not well formed, in runs."""
         with closing(self._file.blocks()) as blocks:
-            numbered = enumerate(_pieces(TextWindow(decoded(blocks)), self._end))
+            self._loose = 0
+            numbered = enumerate(self._pieces(TextWindow(decoded(blocks))))
             pieces = (piece.encode() for number, piece in numbered if number not in self._lost)
             while some := list(islice(pieces, PIECES)):
                 ends = np.cumsum([len(piece) + 1 for piece in some])
@@ -189,11 +202,14 @@ class Timeline:
                 except ValueError:
                     damaged[number] = raw.decode()
                     continue
-                _tell(faults, self._rows)
+                for fault in sorted(faults):
+                    self._rows.sink.note(fault, FAULTS[fault], example=raw[:EXAMPLE].decode(errors="replace"))
                 self._take(value)
                 some |= isinstance(value, dict) and value.get("ph") in ("X", "C", "i")
             before += len(heads.clean)
         self._lost = set(damaged)
+        if self._loose:
+            self._rows.sink.note("mended", FAULTS["mended"], count=self._loose, example="no comma between two events")
         if not some:
             fault = "is damaged" if self._end is not None else f"ends at byte {self._file.size}, or is damaged,"
             raise UnreadableFile(f"{self._file.path}: {fault} before the first event", "copy or record the trace again")
@@ -233,18 +249,21 @@ class Timeline:
         self._rows.sink.note("damaged", meaning, example=piece.strip()[:120])
         self._rows.other("damaged", piece)
 
+    def _pieces(self, window: TextWindow) -> Iterator[str]:
+        """The elements before the end, those that begin on their own line."""
+        parts = _split(window, self._end)
+        first, joined = next(parts)
+        begun = bool(first) and not HEAD.fullmatch(first)
+        if begun:
+            yield HEAD.sub("", first, count=1)
+        for part, following in parts:
+            self._loose += begun and not joined
+            yield part
+            begun, joined = begun or part.strip() != "{}", following
 
-def _pieces(window: TextWindow, end: int | None) -> Iterator[str]:
-    """The elements before the end, those that begin on their own line."""
-    parts = _split(window, end)
-    first = next(parts)
-    if first and not HEAD.fullmatch(first):
-        yield HEAD.sub("", first, count=1)
-    yield from parts
 
-
-def _split(window: TextWindow, end: int | None) -> Iterator[str]:
-    """The text up to the end, split where an element begins on its own line."""
+def _split(window: TextWindow, end: int | None) -> Iterator[tuple[str, bool]]:
+    """The text up to the end, split where an element begins on its own line; whether a comma follows each part."""
     text, ahead, more = "", 0, True
     while more:
         more = window.more()
@@ -252,13 +271,7 @@ def _split(window: TextWindow, end: int | None) -> Iterator[str]:
         if end is not None and end - window.before <= len(text):
             text, more = text[: end - window.before], False
         for found in NEXT.finditer(text, window.at + ahead):
-            yield text[window.at : found.start()]
+            yield text[window.at : found.start()], "," in found[0]
             window.at = found.end()
         ahead = max(text.rfind("\n") - window.at, 0)  # where such a place may begin that does not end yet
-    yield text[window.at :]
-
-
-def _tell(faults: set[str], rows: Rows) -> None:
-    """Counts what was mended; keys given twice are usual here (rocminfo's lines), and both values are kept."""
-    for fault in sorted(faults - {"duplicate-key"}):
-        rows.sink.note(fault, FAULTS[fault])
+    yield text[window.at :], True

@@ -61,7 +61,24 @@ def test_numbers_that_are_none_are_kept_as_text(tmp_path: Path, number: str) -> 
     kept = {"nan": "NaN", "-inf": "-Infinity"}.get(number, number)
     assert told.events == [FIRST | {"ts": kept}, SECOND | {"ts": kept}]
     assert told.members == {"otherData": {"k": "v"}}
-    assert told.notes == {"non-finite": 2 if number.islower() else 1}
+    assert told.notes == {"non-finite": 2}
+
+
+def test_a_comma_that_is_missing_between_two_elements_loses_neither(tmp_path: Path) -> None:
+    third = {"ph": "X", "ts": 3, "args": {"a": {}}}
+    whole = text(json.dumps(FIRST), json.dumps(SECOND), json.dumps(third))
+    told = Told(tmp_path, whole.replace(f",{json.dumps(SECOND)}", json.dumps(SECOND)))
+    assert told.events == [FIRST, SECOND, third]
+    assert (told.others, told.notes, told.members) == (0, {"mended": 1}, {"otherData": {"k": "v"}})
+
+
+def test_names_that_come_again_in_an_element_are_counted_and_those_around_the_list_are_not(tmp_path: Path) -> None:
+    once, long = '"ph": "X", "ts": 1', ", ".join(f'"name {n}": 0' for n in range(70))
+    twice = [f'{{{once}, "ts": 2}}', f'{{{once}, "args": {{"a": 1, "b": {{}}, "a": 2}}}}', f"{{{once}, {long}}}"]
+    told = Told(tmp_path, text(*twice, f"{{{once}}}").replace('"k": "v"', '"k": "u", "k": "v"'))
+    assert [event.get("ts (2)") for event in told.events] == [1, None, None, None]
+    assert told.events[1]["args"] == {"a": 2, "b": {}, "a (2)": 1}
+    assert (told.notes, told.members) == ({"duplicate-key": 2}, {"otherData": {"k": "v", "k (2)": "u"}})
 
 
 def test_a_cut_file_is_read_by_its_elements(tmp_path: Path) -> None:
