@@ -11,7 +11,7 @@ import pyarrow as pa
 from .jsonrepair import FAULTS, load, text_of
 from .kineto_batch import Batch
 from .kineto_process import Lanes, Processes
-from .kineto_record import Record, lane_number, nanoseconds, record_of, whole
+from .kineto_record import OWN_KEYS, Record, lane_number, nanoseconds, record_of, whole
 from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, Kind, Role
 from .spool import NOTHING
 
@@ -22,6 +22,7 @@ MEANINGS: Mapping[str, str] = {
     "damaged": "pieces of the file that are no event and could not be mended: kept in `other` as they stand",
     "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
     "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
+    "stated-twice": "events that state their time, their place or their name twice: the later counts, `args` has both",
     "no-number": "numbers that their columns cannot hold: null there, kept in `args`",
     "no-device": "device work whose device or stream cannot be: those of its lane count",
     "unpaired": "begin or end events without their counterpart: kept in `other`",
@@ -56,6 +57,8 @@ class Elements:
         if (damaged or "mended" in faults) and event is None:
             self._damaged(raw, offset)
             return
+        if event and "duplicate-key" in faults and _is_stated_twice(event):
+            faults = faults - {"duplicate-key"} | {"stated-twice"}
         for fault in sorted(faults):
             self.note(fault, f"at byte {offset}: {raw[:EXAMPLE].decode(errors='replace')}")
         if event is None:
@@ -203,6 +206,14 @@ def _finite(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal) or not -MOST < value < MOST:
         return None
     return float(value)
+
+
+def _is_stated_twice(event: Mapping[str, Any]) -> bool:
+    """Whether a key comes again that says what the event is, when or where."""
+    given = event.get("args")
+    return any(f"{key} (2)" in event for key in OWN_KEYS) or (
+        isinstance(given, dict) and any(f"{key} (2)" in given for key in ROLE_OF)
+    )
 
 
 def _joined(begin: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:

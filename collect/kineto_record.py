@@ -14,7 +14,7 @@ from . import kineto_layout as layout
 from .jsonrepair import text_of
 from .kineto_vocabulary import DEVICE_KINDS, HOLDS, ROLE_OF, TYPES, Kind, Role, kind_of
 
-__all__ = ["LARGEST_DEVICE", "Record", "lane_number", "nanoseconds", "record_of", "whole"]
+__all__ = ["LARGEST_DEVICE", "OWN_KEYS", "Record", "lane_number", "nanoseconds", "record_of", "whole"]
 
 LIMIT = 1 << 62
 """Decimals are held against it as they are: a sum, a product or a size of one may be beyond what decimals can be."""

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 from ..store.errors import DamagedFile, Error, UnreadableFile
 from .places import Place
 
-__all__ = ["BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
+__all__ = ["BLOCK", "CHECKSUM", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
 
 BLOCK = 1 << 20
 HEAD = 1 << 18
@@ -36,6 +36,12 @@ DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slo
 
 `ValueError` is Arrow's `ArrowInvalid` for zstd, and zipfile's for names that are no text and offsets beyond measure.
 """
+
+STEP = 512
+"""Bytes at a time in which a damaged member is decoded again, before it is done byte by byte."""
+
+CHECKSUM = "checksum"
+"""A word of the damage where all content was there, and is another than was packed."""
 
 FOLLOWS = "bytes that are no member follow the last one"
 STOPPED = "was the recording stopped before it was written?"
@@ -204,14 +210,18 @@ def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
 
 
 def _salvage(file: IO[bytes], member: int, given: int, zlib: Any) -> Iterator[bytes]:
-    """What a damaged member holds after the bytes already given: decoded again, in small steps up to the damage."""
-    file.seek(member)
-    decoder = zlib.decompressobj(wbits=31)
-    while data := file.read(512):
-        try:
-            block = decoder.decompress(data)
-        except zlib.error:
-            return
-        if len(block) > given:
-            yield block[given:]
-        given = max(0, given - len(block))
+    """What a damaged member holds after the bytes already given: decoded again up to the byte that shows damage."""
+    sound = member
+    for step in (STEP, 1):
+        file.seek(member)
+        decoder, left = zlib.decompressobj(wbits=31), given
+        while data := file.read(step if file.tell() >= sound else STEP):
+            try:
+                block = decoder.decompress(data)
+            except zlib.error:
+                break
+            sound = max(sound, file.tell())
+            if len(block) > left:
+                yield block[left:]
+                given += len(block) - left
+            left = max(0, left - len(block))

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from tracelode.collect.files import open_file, reader_of
-from tracelode.store import Error, UnreadableFile
+from tracelode.collect.ingest import read
+from tracelode.collect.packing import CHECKSUM
+from tracelode.store import Archive, Error, UnreadableFile
 
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 CONTENT = os.urandom(3_000_000)
 
 
@@ -134,6 +137,21 @@ def test_other_packings_cut_short_give_a_beginning_and_say_so(tmp_path: Path, na
     assert damage.startswith(f"{name}: ")
     assert CONTENT.startswith(content)
     assert len(content) > 1_000_000
+
+
+def test_gzip_with_a_wrong_checksum_gives_all_it_holds_and_says_so(tmp_path: Path) -> None:
+    packed = gzip.compress(CONTENT)
+    (tmp_path / "altered").write_bytes(packed[:-8] + bytes(4) + packed[-4:])
+    content, damage, _ = _content(tmp_path / "altered")
+    assert content == CONTENT
+    assert damage is not None
+    assert CHECKSUM in damage
+    sample = bytearray((SAMPLES / "train.json.gz").read_bytes())
+    sample[-8] ^= 1
+    (tmp_path / "train.json.gz").write_bytes(sample)
+    trace, _ = read(tmp_path / "train.json.gz", Archive(tmp_path / "t"))
+    whole, _ = read(SAMPLES / "train.json.gz", Archive(tmp_path / "t"))
+    assert ({note.kind for note in trace.notes}, trace.rows) == ({"wrong-checksum"}, whole.rows)
 
 
 @pytest.mark.parametrize("name", ["gzip", "xz", "bzip2"])

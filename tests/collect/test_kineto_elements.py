@@ -357,7 +357,12 @@ def test_a_key_given_twice_keeps_both_values(tmp_path: Path) -> None:
     )
     (op,) = rows_of(trace, "op")
     assert (op["start_ns"], op["args"]) == (2000, {"ts (2)": 1, "b": 2, "b (2)": 1})
-    assert notes_of(trace) == {"duplicate-key": 1}
+    assert notes_of(trace) == {"stated-twice": 1}
+    twice = json.dumps(duration("kernel", "k", 0, 7, 5, 1, device=0, stream=7)).replace(
+        '"stream"', '"stream": 8, "stream"'
+    )
+    trace = read_events(tmp_path / "place", HOST, twice)
+    assert ([row["stream"] for row in rows_of(trace, "kernel")], notes_of(trace)) == ([7], {"stated-twice": 1})
 
 
 @pytest.mark.parametrize(
