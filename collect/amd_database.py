@@ -1,6 +1,6 @@
 """A database of AMD's profilers as its readers see it: tables by plain names, strings, lookups, events in batches."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from .sink import Sink
 from .spool import whole
 from .sqlite import Database
 
-__all__ = ["Lookup", "Recording", "told", "where"]
+__all__ = ["Lookup", "Recording", "note_strangers", "told", "where"]
 
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
@@ -168,6 +168,10 @@ class Recording:
                 example=", ".join(f"{base} {rows:,}" for base, rows in sorted(counted.items())),
             )
 
+    def known(self, parts: Sequence[str]) -> set[str]:
+        """The tables of the database that were read, or whose plain names begin like one of those parts."""
+        return {name for base, name in self.names.items() if base in self.read or base.startswith(tuple(parts))}
+
     def _choose(self, base: str) -> str | None:
         name = self.names.get(base)
         if name is None:
@@ -185,6 +189,18 @@ class Recording:
             self.sink.note("damaged-table", meaning, example=f"{name}: {damage}")
             return None
         return name if self.database.count(name) else None
+
+
+def note_strangers(database: Database, sink: Sink, known: Collection[str]) -> None:
+    """Says which tables with rows are none of those known: one whose name is damaged holds events that are missing."""
+    strangers: dict[str, int] = {}
+    for name in sorted(database.tables.keys() - set(known)):
+        if not name.startswith("sqlite_") and database.damage(name) is None and (rows := database.count(name)):
+            strangers[name] = rows
+    if strangers:
+        shown = ", ".join(f"{name} {rows:,}" for name, rows in strangers.items())
+        meaning = "rows of tables whose name is not known here: if they are events, these are missing"
+        sink.note("unknown-table", meaning, count=sum(strangers.values()), example=shown[:200])
 
 
 def told(values: pa.Array) -> pa.Array:

@@ -117,6 +117,7 @@ UNRELIABLE: Mapping[str, tuple[str, ...]] = {
     "unknown-event": LOST,
     "unknown-name": (NAMES,),
     "unknown-processor": (IDENTITY,),
+    "unknown-table": LOST,
     "unknown-work": LOST,
     "unnamed-call": (NAMES,),
     "unnamed-kernel": (NAMES,),

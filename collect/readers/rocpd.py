@@ -5,6 +5,7 @@ read as one trace. What no table here holds goes to `other` while it is little, 
 """
 
 from ...store.trace import Facts
+from ..amd_database import note_strangers
 from ..files import TraceFile
 from ..rocpd_host import read_counters, read_regions, read_samples
 from ..rocpd_identity import facts, write_identities
@@ -16,6 +17,8 @@ from ..sqlite import open_database, schema
 VERSION = 5
 
 DESCRIPTIONS = ("rocpd_info_", "rocpd_metadata")
+PARTS = tuple(f"rocpd_{what}" for what in ("arg", "event", "pmc_event", "string", "timestamp", "track"))
+"""Tables of the format that hold no events by themselves."""
 
 
 def recognises(file: TraceFile) -> bool:
@@ -40,6 +43,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
             read_counters(node, times)
             write_identities(node)
         told = facts(nodes)
+        note_strangers(database, sink, set[str]().union(*(node.known((*DESCRIPTIONS, *PARTS)) for node in nodes)))
         for node in nodes:
             node.write_others(DESCRIPTIONS)
         database.report(sink.note)

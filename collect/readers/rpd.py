@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from ...store.trace import Facts
-from ..amd_database import Lookup, Recording, told, where
+from ..amd_database import Lookup, Recording, note_strangers, told, where
 from ..database_columns import INT, TEXT
 from ..files import TraceFile
 from ..nsys_columns import arguments, as_json, filled, translated
@@ -25,6 +25,16 @@ VERSION = 2
 pc: Any = pyarrow.compute  # its functions are made at import, so its types say nothing
 
 NEEDED = frozenset({"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
+PARTS = (
+    "rocpd_barrierop",
+    "rocpd_kernelcodeobject",
+    "rocpd_op_inputSignals",
+    "rocpd_kernelapi",
+    "rocpd_copyapi",
+    "ext_",
+)
+"""Tables of the format that are not always read, and those that others add to it."""
+
 MARKER = "UserMarker"
 CALL = ("id", "pid", "tid", "start", "end", "apiName_id", "args_id")
 AUTOGRAD = {"api_ptr_id": INT, "autogradName_id": INT, "seq": TEXT, "op_id": TEXT, "sizes": TEXT, "input_op_ids": TEXT}
@@ -50,6 +60,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
         _read_monitor(recording, calls)
         _write_identities(recording, calls, busy)
         said = {str(r.get("tag")): str(r.get("value")) for r in recording.rows("rocpd_metadata")}
+        note_strangers(database, sink, recording.known(PARTS))
         recording.write_others(())
         database.report(sink.note)
     version = said.get("schema_version")

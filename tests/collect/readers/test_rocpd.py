@@ -302,6 +302,7 @@ def test_counters_stand_at_their_kernel_or_sample_and_other_samples_are_marks(te
             rocpd_info_pmc=[{"id": 1, "agent_id": 8, "name": "SQ_WAVES", "symbol": "SQ_WAVES", "units": "waves"}],
             rocpd_pmc_event=[{"event_id": event, "pmc_id": 1, "value": event + 0.5} for event in (2, 9, 77)],
             rocpd_graph_launch=[{"id": 1, "start": 5}],
+            qocpd_region=[{"id": 1, "start": 5}, {"id": 2, "start": 6}],
         )
     )
     assert [(r["time_ns"], r["value"], r["name"], r["unit"], r["device"]) for r in told["counter"]] == [
@@ -310,7 +311,7 @@ def test_counters_stand_at_their_kernel_or_sample_and_other_samples_are_marks(te
     ]
     assert [(r["name"], r["start_ns"], r["end_ns"], r["kind"]) for r in told["range"]] == [("power", 40, 40, "mark")]
     assert told["other"] == [{"kind": "rocpd_graph_launch", "json": '{"id": 1, "start": 5}'}]
-    assert told.counts() == {"no-time-of-counter": 1}
+    assert told.counts() == {"no-time-of-counter": 1, "unknown-table": 3}
 
 
 def test_a_merged_file_keeps_processes_apart_that_share_a_pid(tell: Callable[[Path], Told], tmp_path: Path) -> None:
