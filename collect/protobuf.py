@@ -108,14 +108,19 @@ def streamed(blocks: Iterable[bytes], damage: Damage) -> Iterator[Field]:
         start = at
         try:
             key, at = _varint(held.data, at, len(held.data))
+            if not 0 < key >> 3 < 1 << 29:
+                raise MalformedError(at, f"field number {key >> 3}")
+            if key & 7 == VARINT:
+                value, at = _varint(held.data, at, len(held.data))
+                yield key >> 3, VARINT, value, b""
+                at = held.keep(at, MOST_HEAD)
+                continue
             if key & 7 != BYTES:
                 start, at = _ended(held, start)
                 yield from fields(held.data, start, at)
                 at = held.keep(at, MOST_HEAD)
                 continue
             length, at = _varint(held.data, at, len(held.data))
-            if not 0 < key >> 3 < 1 << 29:
-                raise MalformedError(start, f"field number {key >> 3}")
         except MalformedError as error:
             damage.add(held.told(error))
             return
