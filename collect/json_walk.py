@@ -71,6 +71,12 @@ class Walk:
         self.doubled = 0
         """Names that came again in an object that was gone through."""
 
+        self.first_repeated: str | None = None
+        """The first key of an object that came again in it."""
+
+        self.first_doubled: str | None = None
+        """The first of the names that came again."""
+
     @property
     def held(self) -> int:
         """Bytes in the window."""
@@ -91,7 +97,8 @@ class Walk:
             if self._next() != QUOTE:
                 raise self._broken()
             key = self.take()
-            self.doubled += key in seen
+            if key in seen:
+                self.doubled, self.first_doubled = self.doubled + 1, self.first_doubled or key
             seen.add(key)
             if not self.opens(b":"):
                 raise self._broken()
@@ -212,7 +219,9 @@ class Walk:
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            self.repeated += 1
+            names = [name for name, _ in pairs]
+            self.repeated, again = self.repeated + 1, next(name for name in names if names.count(name) > 1)
+            self.first_repeated = self.first_repeated or again
             value = with_repeated(pairs)
         return value
 

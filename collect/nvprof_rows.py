@@ -180,7 +180,8 @@ class Rows:
             return int(place[2])
         if text is None:
             if needed:
-                self._sink.note("no-device", "device work of no stated device: counted as device 0")
+                meaning = "device work of no stated device: counted as device 0"
+                self._sink.note("no-device", meaning, example=cells.get("Name"))
             return 0 if needed else None
         device = self._unnumbered.setdefault(text, len(self._unnumbered))
         meaning = "the device's name is cut before its number: devices are told apart by name alone"
@@ -191,7 +192,8 @@ class Rows:
     def _stream(self, cells: dict[str, str]) -> int:
         stream = _whole(cells.get("Stream"))
         if stream is None:
-            self._sink.note("no-stream", "device work of no stated stream: counted as stream 0")
+            meaning = "device work of no stated stream: counted as stream 0"
+            self._sink.note("no-stream", meaning, example=cells.get("Name"))
         return stream or 0
 
     def _write(self, table: str, rows: list[dict[str, Any]]) -> None:

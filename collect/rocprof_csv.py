@@ -79,10 +79,10 @@ def _lines(blocks: Iterable[bytes], rows: Rows) -> Iterator[str]:
         for line in whole:
             yield _text(line, rows) + "\n"
     if rest:
-        rows.sink.note(
-            "unterminated", "the last line has no line end: where it is cut off, its last value is too short"
-        )
-        yield _text(rest, rows)
+        last = _text(rest, rows)
+        meaning = "the last line has no line end: where it is cut off, its last value is too short"
+        rows.sink.note("unterminated", meaning, example=last[:120])
+        yield last
 
 
 def _text(line: bytes, rows: Rows) -> str:
@@ -90,5 +90,6 @@ def _text(line: bytes, rows: Rows) -> str:
         return line.decode()
     except UnicodeDecodeError:
         meaning = "bytes that are not UTF-8: each read as the replacement character"
-        rows.sink.note("invalid-utf8", meaning)
-        return line.decode(errors="replace")
+        text = line.decode(errors="replace")
+        rows.sink.note("invalid-utf8", meaning, example=text[:120])
+        return text

@@ -42,9 +42,10 @@ def note_oddities(walk: Walk, sink: Sink) -> None:
     if walk.invalid:
         sink.note("invalid-utf8", FAULTS["invalid-utf8"])
     if walk.repeated:
-        sink.note("duplicate-key", FAULTS["duplicate-key"], count=walk.repeated)
+        sink.note("duplicate-key", FAULTS["duplicate-key"], count=walk.repeated, example=walk.first_repeated)
     if walk.doubled:
-        sink.note("repeated-member", "parts of the file that are there twice: the last one counts", count=walk.doubled)
+        meaning = "parts of the file that are there twice: the last one counts"
+        sink.note("repeated-member", meaning, count=walk.doubled, example=walk.first_doubled)
 
 
 def _take(walk: Walk) -> None:

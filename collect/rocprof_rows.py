@@ -152,8 +152,8 @@ class Rows:
             if pa.types.is_string(kind):
                 return pa.array([None if value is None else _clean(str(value)) for value in values], kind)
             kept = [value if value is None or _fits(value, str(kind)) else None for value in values]
-            lost = sum(a is not None and b is None for a, b in zip(values, kept, strict=True))
-            self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=lost)
+            lost = [str(a)[:40] for a, b in zip(values, kept, strict=True) if a is not None and b is None]
+            self.sink.note("out-of-range", "numbers beyond what can be: read as null", count=len(lost), example=lost[0])
             return pa.array(kept, kind)
 
 

@@ -159,7 +159,8 @@ class _Reading:
             elif phase == "M" and event.get("name") == "process_name":
                 self._lane(event, process)
             elif phase != "X":
-                self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
+                meaning = "events of a kind that is not known: kept in `other`"
+                self._rows.sink.note("unknown-event", meaning, example=f"ph {phase}"[:120])
                 self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
 
     def _span(self, event: Mapping[str, Any]) -> None:

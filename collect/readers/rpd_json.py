@@ -116,7 +116,8 @@ class _Reading:
         elif phase in ("s", "t", "f"):
             self._flow(event)
         elif phase not in ("X", "i") or (phase == "i" and there):
-            self._rows.sink.note("unknown-event", "events of a kind that is not known: kept in `other`")
+            meaning = "events of a kind that is not known: kept in `other`"
+            self._rows.sink.note("unknown-event", meaning, example=f"ph {phase}"[:120])
             self._rows.other(str(phase), event, nanoseconds(event.get("ts")))
 
     @staticmethod
