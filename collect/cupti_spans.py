@@ -119,7 +119,7 @@ def read_overhead(activities: Activities) -> None:
 def read_markers(activities: Activities) -> None:
     """Writes NVTX: instants as they are; a begin and the end of its id that comes next make a range.
 
-    Ends without a begin are counted, not kept; a range that never ended has no duration. Ids may be given again.
+    Ends without a begin are counted, not kept; a range that never ended has no end. Ids may be given again.
     """
     found = _marks(activities)
     if found is None:
@@ -132,10 +132,6 @@ def read_markers(activities: Activities) -> None:
     lone = ends & ~np.insert(closed[:-1], 0, False)
     if lone.any():
         activities.sink.note("lone-end", "ends of ranges that have no begin: left out", count=int(lone.sum()))
-    never = np.flatnonzero(begins & ~closed)
-    if len(never):
-        meaning = "ranges that never ended: kept with a duration of 0"
-        activities.sink.note("open-range", meaning, count=len(never), example=found["name"][int(never[0])].as_py())
     row = np.flatnonzero(~ends)
     kept = found.take(pa.array(row))
     activities.sink.write(
@@ -143,7 +139,7 @@ def read_markers(activities: Activities) -> None:
         {
             **{name: kept[name] for name in ("process", "thread", "name", "domain", "id")},
             "start_ns": time[row],
-            "end_ns": np.where(closed, np.append(time[1:], 0), time)[row],
+            "end_ns": pa.array(np.where(closed, np.append(time[1:], 0), time)[row], mask=(begins & ~closed)[row]),
             "kind": _kinds(begins[row]),
             "args": _about(activities, kept["id"]),
         },

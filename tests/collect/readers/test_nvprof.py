@@ -199,7 +199,7 @@ def test_markers_pair_by_id_and_overhead_and_sensors_are_kept(tell: Callable[...
         ("mark", "worker", 15, 15, THREAD),
         ("nvtx", "step", 40, 40, THREAD),
     ]
-    assert {told.notes["open-range"].count, told.notes["lone-end"].count} == {1}
+    assert {told.notes["no-end"].count, told.notes["lone-end"].count} == {1}
     assert [(r["name"], r["value"], r["unit"], r["device"]) for r in told["counter"]] == [
         ("power", 61_000.0, "mW", 1),
         ("power limit", 250_000.0, "mW", 1),
