@@ -56,10 +56,10 @@ class Rows:
         self._unnumbered: dict[str, int] = {}
 
     def add(self, layout: Layout, cells: dict[str, str], process: int) -> bool:
-        """Adds the event of one row of a trace; False when it has no name or no start that can be read."""
+        """Adds the event of one row of a trace; False when it has no name, or no start after the profiler's."""
         name = cells.get("Name", "")
         start = quantity(cells.get("Start", ""), layout.units.get("Start", ""), time=True)
-        if not name or start is None:
+        if not name or start is None or start[0] < 0:
             return False
         if start[1] >= 1000:
             self.coarse, self.coarsest = self.coarse + 1, max(self.coarsest, start[1])

@@ -55,6 +55,7 @@ NOTED = [
     ("nvprof_text", b'[CUDA memcpy HtoD]",1\n', b'[CUDA memcpy HtoD]",\n', "no-correlation"),
     ("nvprof_text", b"1.007738,4.259000", b"1.007738,-4.259000", "negative-duration"),
     ("nvprof_text", b"1.007738,4.259000", b"1.007738,", "no-end"),
+    ("nvprof_text", b"1.007738,4.259000", b"-1.007738,4.259000", "lost-line"),
     ("nvprof_text", b'[CUDA memcpy HtoD]",1\n', b'[CUDA memcpy HtoD]",1e308\n', "no-number"),
     ("nvprof_text", b",4,1,1,128,1,1,122", b",4,1,1,128,1,1,4294967296", "no-number"),
     ("nvprof_text", b",4,1,1,128,1,1,122", b",\\4,1,1,128,1,1,122", "unknown-work"),
