@@ -1,6 +1,6 @@
 PY := .venv/bin/python
 
-.PHONY: help setup test check coverage golden bench docs
+.PHONY: help setup test types check coverage golden bench docs
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -15,12 +15,14 @@ setup: .venv/installed ## make .venv with tracelode and its development tools
 test: setup ## run the tests
 	$(PY) -m pytest -n auto --dist worksteal
 
-check: setup ## format, lint, types, layers, tests
+types: setup ## check the types
+	.venv/bin/pyright --level error
+
+check: setup ## format, lint, layers, types beside tests
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
-	.venv/bin/pyright --level error
 	.venv/bin/lint-imports --no-cache
-	$(PY) -m pytest -n auto --dist worksteal
+	$(MAKE) --no-print-directory --jobs 2 types test
 
 coverage: setup ## run the tests that are cheap to trace; fails where too few lines are run
 	$(PY) -m pytest -n auto --dist worksteal --cov --cov-report=term:skip-covered -m "not exhaustive"
