@@ -162,6 +162,7 @@ class Rows:
         """Counts cells that should hold a number and do not: they are read as null."""
         wrong = [name for name in WHOLES if name in cells and _whole(cells[name]) is None]
         wrong += [name for name in SIZES[2:] if name in cells and _whole(cells[name], MANY) is None]
+        wrong += [name for name in SHARED_MEMORY if name in cells and (_size(name, layout, cells) or 0) < 0]
         if "Size" in cells and _size("Size", layout, cells) is None:
             wrong.append("Size")
         for name in wrong:
@@ -224,7 +225,7 @@ def _shape_of(
         numbers = parted if len(parted) == 3 else apart
         shape |= {f"{what}_{axis}": _whole(number, MANY) for axis, number in zip("xyz", numbers, strict=True)}
     found = [quantity(text, unit, time=False) for text, unit in zip(memory, units, strict=True) if text]
-    shared = [size[0] for size in found if size]
+    shared = [size[0] for size in found if size and size[0] >= 0]
     return shape | {"registers": _whole(sizes[8] or sizes[9], MANY), "shared_bytes": sum(shared) if shared else None}
 
 
