@@ -18,7 +18,7 @@ from ..store.trace import Trace
 from .archives import address
 from .files import Reader, TraceFile, open_file, reader_of
 from .inputs import Input, place_of
-from .packing import CHECKSUM
+from .packing import ALTERED
 from .places import Place, Status, StatusLike
 from .ranks import rank_of
 from .remote import looked_up
@@ -192,7 +192,7 @@ def _into(archive: Archive, found: Look, run: str | None, labels: Mapping[str, s
         facts = replace(facts, labels={**facts.labels, **labels})
         if not file.whole:  # the reader stopped at damage: a trace is known by the hash of all there is
             file.digest()
-        if file.damage and CHECKSUM in file.damage:
+        if file.damage and ALTERED in file.damage:
             meaning = "the content does not have the checksum that was packed with it: any of it may be wrong"
             sink.note("wrong-checksum", meaning, example=file.damage)
         elif file.damage:

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 from ..store.errors import DamagedFile, Error, UnreadableFile
 from .places import Place
 
-__all__ = ["BLOCK", "CHECKSUM", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
+__all__ = ["ALTERED", "BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
 
 BLOCK = 1 << 20
 HEAD = 1 << 18
@@ -40,8 +40,8 @@ DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slo
 STEP = 512
 """Bytes at a time in which a damaged member is decoded again, before it is done byte by byte."""
 
-CHECKSUM = "checksum"
-"""A word of the damage where all content was there, and is another than was packed."""
+ALTERED = "all of it is there, with another checksum than was packed with it"
+"""The damage of content that is whole but not what was packed; other packings than gzip give no such content."""
 
 FOLLOWS = "bytes that are no member follow the last one"
 STOPPED = "was the recording stopped before it was written?"
@@ -196,7 +196,7 @@ def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
                 block = decoder.decompress(data, 4 * BLOCK)
             except zlib.error as error:
                 yield from _salvage(file, member, given, zlib)
-                return f"gzip: {error}"
+                return f"gzip: {ALTERED if 'checksum' in str(error) else error}"
             begun, data = True, decoder.unconsumed_tail
             if block:
                 given += len(block)
