@@ -71,7 +71,9 @@ class _Reading:
 
     def take(self, log: Log, line: str) -> None:
         """Reads one line."""
-        if self._launch is not None and (told := NAME.fullmatch(line)) and "kernel" not in self._launch:
+        if not line:  # there may be millions, in a packed file of a few kilobytes
+            log.unread(line)
+        elif self._launch is not None and (told := NAME.fullmatch(line)) and "kernel" not in self._launch:
             self._launch["kernel"] = told[1]
         elif self._launch is not None and (told := FIELD.fullmatch(line)) and COLUMNS[told[1]] not in self._launch:
             self._launch[COLUMNS[told[1]]] = log.size(told[2], told[3])

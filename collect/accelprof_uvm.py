@@ -79,7 +79,9 @@ class _Reading:
 
     def take(self, log: Log, line: str) -> None:
         """Reads one line."""
-        if RULE.fullmatch(line):
+        if not line:  # there may be millions, in a packed file of a few kilobytes
+            log.unread(line)
+        elif RULE.fullmatch(line):
             self.headed |= line[0] == "="
         elif told := LIST.fullmatch(line):
             self._list(log, told, line)
