@@ -122,7 +122,10 @@ class Rows:
         return device
 
     def describe(self, table: str, **values: Any) -> None:
-        """Appends a row of an identity table, whose process becomes one of the trace."""
+        """Appends a row of an identity table, whose process becomes one of the trace; 0 for one that cannot be."""
+        if not _fits(values["process"], "int64"):
+            self.tell("no-process", f"{table} of process {values['process']}"[:120])
+            values["process"] = 0
         self.processes.setdefault(values["process"], {})
         self._rows.add(table, values)
 

@@ -67,6 +67,13 @@ NOTED = [
     ("perfetto", b"THREAD 1", b"\xff\xff\xff\xff\xff\xff\xff\xff", "invalid-utf8"),
     ("perfetto", b"\x08\xb7\xc2\x02\x12", b"\x08\xb7\xff\xff\xff", "damaged-track"),
     ("rocprof_v1", b'"ph": "X"', b'"ph": "Q"', "unknown-event"),
+    (
+        "rocprof_v1",
+        b'"CopyHostToDevice", "pid": "41200"',
+        b'"CopyHostToDevice", "pid": "9223372036854775808"',
+        "incomplete",
+    ),
+    ("rocprof_v1", b'"ph": "M", "pid": 1', b'"ph": "M", "pad": 1', "damaged-track"),
     ("rocprof_v1", b'"BeginNs": "', b'"BeginNs": "x', "coarse-times"),
     ("rocprofv3_json", b'"kernel_symbols"', b'"kernel_zymbols"', "unnamed-kernel"),
     ("rocprofv3_json", b'"pid": 41200', b'"pid": -9223372036854775809', "no-process"),

@@ -18,6 +18,8 @@ def read(path: Path) -> Rows:
     if not all(isinstance(event, dict) for event in events):
         raise Damaged("an element that is no event")
     named = [event for event in events if event.get("name") == "process_name" and "name" in event["args"]]
+    if not all("pid" in event for event in named):
+        raise Damaged("a lane that is not numbered")
     lanes = {_number(event["pid"]): event["args"]["name"] for event in named}
     found: dict[str, list[Row]] = {"kernel": [], "copy": [], "fill": [], "api": []}
     for event in events:
@@ -34,7 +36,7 @@ def read(path: Path) -> Rows:
         times = _number(said["BeginNs"]), _number(said["EndNs"])
         process = _process(said["pid"])
         if lane == "CPU HIP API" or lane == "CPU HSA API":
-            found["api"].append((process, _number(said["tid"]), *times, name, None))
+            found["api"].append((process, _number(said["tid"] if "tid" in said else event["tid"]), *times, name, None))
         elif lane == "COPY" or re.fullmatch(r"GPU\d+", lane):
             if "dev-id" not in said or "queue-id" not in said:
                 raise Odd("a place that only the lane tells")
@@ -47,7 +49,7 @@ def read(path: Path) -> Rows:
                 raise Odd("a copy that is called otherwise")
             else:
                 found["kernel"].append((*place, name, None))
-        elif "Marker" not in lane:
+        elif "Marker" not in lane or "dev-id" in said:
             raise Odd("a lane that is not usual")
     return rows(**found)
 
