@@ -76,6 +76,8 @@ class _Reading:
             self._mark(marked[1], marked[2] or marked[3] or "")
         elif not line.strip():
             self._layout = None if not self._awaited else self._layout
+            if not ended:
+                self._unfinished(line)
         elif self._begins_table(line):
             self._awaited = False
         elif self._layout is None:
@@ -160,8 +162,11 @@ class _Reading:
         if layout.is_loose(line):
             self._loose(line)
         elif not ended:
-            meaning = "the last line of the file has no end: its last cell may be cut"
-            self._sink.note("unfinished-line", meaning, example=line[:LONGEST])
+            self._unfinished(line)
+
+    def _unfinished(self, line: str) -> None:
+        meaning = "the last line of the file has no end: its last cell may be cut"
+        self._sink.note("unfinished-line", meaning, example=line[:LONGEST])
 
     def _loose(self, line: str) -> None:
         meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"

@@ -27,6 +27,8 @@ def read(path: Path) -> Rows:
     lines = [line for line in lines if not line.startswith("==")]
     while lines and not lines[0].strip():
         del lines[0]
+    if lines and lines[0].count('"') % 2:
+        raise Odd("a first line that is no header, but of the program")
     header, *below = csv.reader(lines, strict=True)
     units, *content = (row for row in below if row != header)
     if "Correlation_ID" not in header:
