@@ -41,6 +41,7 @@ HOST_COPY = "host_copy"
 """The kind of a range that is a copy within the host's memory."""
 
 MEANINGS = {
+    "damaged-track": "descriptions of tracks that are damaged: names, threads or processes are missing",
     "no-thread": "calls of no stated thread: kept without one",
     "unnamed-call": "calls of which the file has no name",
     "unnamed-kernel": "kernels of which the file has no name",

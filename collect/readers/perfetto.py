@@ -80,8 +80,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     # Read twice: a track may be described after its first event.
     damaged = reading.tracks.describe(p for p in packets(file.blocks(), Damage()) if b"\xe2\x03" in p)
     if damaged:
-        meaning = "descriptions of tracks that are damaged: names, threads or processes are missing"
-        sink.note("damaged-track", meaning, count=damaged)
+        sink.note("damaged-track", MEANINGS["damaged-track"], count=damaged)
     for packet in packets(file.blocks(), damage):
         reading.packet(packet)
     reading.finish()

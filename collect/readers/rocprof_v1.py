@@ -237,11 +237,10 @@ class _Reading:
 
     def _lane(self, event: Mapping[str, Any], process: int) -> None:
         lane = integer(event.get("pid"))
-        if lane is None:
-            meaning = "descriptions of tracks that are damaged: names, threads or processes are missing"
-            self._rows.sink.note("damaged-track", meaning, example=(arguments(event) or "")[:120])
         said = arguments({"lane": lane, "sort_index": event.get("sort_index")})
         name = self._lanes.get(-1 if lane is None else lane)
+        if not name:
+            self._rows.tell("damaged-track", (arguments(event) or "")[:120])
         self._rows.describe("track", process=process, name=name, kind="process", args=said)
 
     def describe(self, members: Mapping[str, Any]) -> dict[str, str]:

@@ -204,6 +204,8 @@ class _Reading:
                 name=text(said.get("name")),
                 kind="thread",
             )
+        elif kind == "process_name" and not (isinstance(said, dict) and text(said.get("name"))):
+            self._rows.tell("damaged-track", (arguments(event) or "")[:120])
         elif kind not in ("process_name", "process_sort_index", "thread_sort_index"):
             self._rows.other("M", event)
 

@@ -79,6 +79,7 @@ NOTED = [
     ("rocprofv3_json", b'"pid": 41200', b'"pid": -9223372036854775809', "no-process"),
     ("rocprofv3_json", b'"kind": 3,', b'"kind": 33,', "unnamed-operation"),
     ("rpd_json", b'"ph": "X"', b'"ph": "Q"', "unknown-event"),
+    ("rpd_json", b'"args": {"name": "GPU2"}', b'"arks": {"name": "GPU2"}', "damaged-track"),
     ("rpd_json", b'"dur"', b'"dux"', "no-end"),
     ("rpd_json", b'{"pid": "41200"', b'{"pid": "41201"', "no-process"),
     ("rocprofv3_csv", b'"void small::', b'"void "small::', "loose-quote"),

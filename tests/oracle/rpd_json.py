@@ -15,7 +15,10 @@ def read(path: Path) -> Rows:
     events = value["traceEvents"] if isinstance(value, dict) else value
     if not all(isinstance(event, dict) for event in events):
         raise Damaged("an element that is no event")
-    named = [e for e in events if e.get("name") == "process_name" and re.fullmatch(r"GPU\d+", e["args"]["name"])]
+    named = [event for event in events if event.get("name") == "process_name"]
+    if not all(isinstance(event.get("args", {}).get("name"), str) for event in named):
+        raise Damaged("a lane without a name")
+    named = [event for event in named if re.fullmatch(r"GPU\d+", event["args"]["name"])]
     devices = {event["pid"] for event in named}
     spans = [event for event in events if event.get("ph") == "X"]
     if any(event.get("ph") not in ("X", "M", "s", "f", "i", "C", None) for event in events):
@@ -41,7 +44,7 @@ def read(path: Path) -> Rows:
             found["copy"].append((*place, f"{copied[1][0]}to{copied[2][0]}", None, None))
         elif kind == "FillBuffer":
             found["fill"].append((*place, None, None))
-        elif "copy" in kind.lower():
+        elif re.search(r"copy|(host|device)to(host|device)", kind, re.IGNORECASE):
             raise Odd("a copy that is called otherwise")
     return rows(**found)
 
