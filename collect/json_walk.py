@@ -7,6 +7,7 @@ Numba renews the cached kernel when this file changes only: touch it when `jsons
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -219,9 +220,9 @@ class Walk:
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            names = [name for name, _ in pairs]
-            self.repeated, again = self.repeated + 1, next(name for name in names if names.count(name) > 1)
-            self.first_repeated = self.first_repeated or again
+            self.repeated += 1
+            if self.first_repeated is None:
+                self.first_repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
             value = with_repeated(pairs)
         return value
 
