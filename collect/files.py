@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..store.errors import DamagedFile, Error, UnreadableFile
+from ..store.errors import Error, OpaqueFile, UnreadableFile
 from ..store.parts import load, names
 from ..store.trace import Facts
 from .archives import Listing, Member, archive_in, weight
@@ -177,7 +177,7 @@ def _only(place: Place, archive: Listing) -> Member:
         return archive.members[0]
     if not archive.members:
         if archive.damage:
-            raise DamagedFile(f"{place}: {archive.damage}, before any file", "copy the archive again")
+            raise OpaqueFile(f"{place}: {archive.damage}, before any file", "copy the archive again")
         fault = next((f"only {line}" for line in archive.left_out), "no file")
         raise UnreadableFile(f"{place}: the {archive.kind} archive holds {fault}", "is it the right one?")
     raise UnreadableFile(
@@ -196,7 +196,7 @@ def _way(place: Place) -> str | None:
 def reader_of(file: TraceFile) -> tuple[str, Reader]:
     """The name and the module of the reader that recognises the file.
 
-    Raises `UnreadableFile` when none does, `DamagedFile` where that may be because its beginning is damaged.
+    Raises `UnreadableFile` when none does, `OpaqueFile` where that may be because its beginning is damaged.
     """
     if file.head.startswith(b"version https://git-lfs.github.com"):
         raise UnreadableFile(f"{file.path}: a Git LFS pointer, not the trace itself", "fetch it: git lfs pull")
@@ -208,7 +208,7 @@ def reader_of(file: TraceFile) -> tuple[str, Reader]:
         raise UnreadableFile(f"{file.path}: a folder that is no trace by itself", f"tracelode ingest {file.path}")
     unknown = f"not a trace of a known format (it begins {_beginning(file.head)})"
     if file.damage:
-        raise DamagedFile(f"{file.path}: {file.damage}; what comes before is {unknown}", "copy the file again")
+        raise OpaqueFile(f"{file.path}: {file.damage}; what comes before is {unknown}", "copy the file again")
     raise UnreadableFile(f"{file.path}: {unknown}", f"formats: {', '.join(names('reader'))}")
 
 

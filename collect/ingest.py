@@ -11,7 +11,7 @@ from .memory import take_sparingly  # before Arrow is loaded
 
 # isort: split
 from ..store.archive import Archive
-from ..store.errors import DamagedFile, Error, UnreadableFile
+from ..store.errors import Error, OpaqueFile, UnreadableFile
 from ..store.sources import Membership, Source
 from ..store.tables import TABLES, Kind
 from ..store.trace import Trace
@@ -116,7 +116,7 @@ def read_one(one: Input, archive: Path, *, heard: Heard | None = None) -> Outcom
     try:
         found = _look(one.place)
     except Error as error:
-        no_trace = isinstance(error, UnreadableFile) and not isinstance(error, DamagedFile)
+        no_trace = isinstance(error, UnreadableFile) and not isinstance(error, OpaqueFile)
         return Outcome(one, None, False, error, left_out=one.found and no_trace)
     try:
         trace, new = read_in(found, Archive(archive), run=one.run, labels=one.labels, heard=heard)

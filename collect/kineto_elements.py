@@ -22,7 +22,7 @@ MEANINGS: Mapping[str, str] = {
     "damaged": "pieces of the file that are no event and could not be mended: kept in `other` as they stand",
     "not-an-event": "elements of the event list that are no event (null, a number, {}): kept in `other`",
     "not-understood": "events of a kind, or with times, that tracelode does not understand: kept in `other`",
-    "stated-twice": "events that state their time, their place or their name twice: the later counts, `args` has both",
+    "stated-twice": "events that state a time, a place or a name twice: the later counts, the other is in `args`",
     "no-number": "numbers that their columns cannot hold: null there, kept in `args`",
     "no-device": "device work whose device or stream cannot be: those of its lane count",
     "unpaired": "begin or end events without their counterpart: kept in `other`",

@@ -68,7 +68,7 @@ class Rows:
         self._count_unread(layout, cells)
         managed = MANAGED.fullmatch(name)
         if "Correlation_ID" in layout.columns and "Correlation_ID" not in cells and not managed:
-            meaning = "events without the number that a call and its work share: nothing links them"
+            meaning = "records without the number that a call and its work share: nothing links them"
             self._sink.note("no-correlation", meaning, example=name[:120])
         row = {"process": process, "start_ns": start[0], "end_ns": end}
         if managed:

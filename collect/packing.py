@@ -11,7 +11,7 @@ import zlib as slow_zlib
 from collections.abc import Callable, Generator, Iterator
 from typing import IO, Any, NamedTuple
 
-from ..store.errors import DamagedFile, Error, UnreadableFile
+from ..store.errors import Error, OpaqueFile, UnreadableFile
 from .places import Place
 
 __all__ = ["ALTERED", "BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
@@ -40,6 +40,9 @@ DAMAGE = (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile, slo
 STEP = 512
 """Bytes at a time in which a damaged member is decoded again, before it is done byte by byte."""
 
+LENGTH = 4
+"""Bytes of a gzip member after its checksum."""
+
 ALTERED = "all of it is there, with another checksum than was packed with it"
 """The damage of content that is whole but not what was packed; other packings than gzip give no such content."""
 
@@ -66,7 +69,7 @@ class Beginning(NamedTuple):
 def beginning(place: Place) -> Beginning:
     """What can be told of the file by its beginning.
 
-    Raises `Error` when it cannot be opened, `UnreadableFile` when it is empty, `DamagedFile` when nothing of it
+    Raises `Error` when it cannot be opened, `UnreadableFile` when it is empty, `OpaqueFile` when nothing of it
     decompresses.
     """
     try:
@@ -74,7 +77,7 @@ def beginning(place: Place) -> Beginning:
     except OSError as error:
         raise Error(f"{place}: {error.strerror or error}", "check the permissions") from error
     if not start and damage:
-        raise DamagedFile(f"{place}: {damage}", "copy the file again")
+        raise OpaqueFile(f"{place}: {damage}", "copy the file again")
     if not start:
         raise UnreadableFile(f"{place}: the file is empty", STOPPED)
     packing = packing_of(start)
@@ -82,7 +85,7 @@ def beginning(place: Place) -> Beginning:
         return Beginning(None, start, damage)
     head, damage = _first(unpack(place, packing))
     if not head and damage:
-        raise DamagedFile(f"{place}: does not decompress: {damage}", "copy the file again")
+        raise OpaqueFile(f"{place}: does not decompress: {damage}", "copy the file again")
     if not head:
         raise UnreadableFile(f"{place}: the file is empty, once decompressed", STOPPED)
     return Beginning(packing, head, damage)
@@ -196,7 +199,8 @@ def _gunzip(file: IO[bytes]) -> Generator[bytes, None, str | None]:
                 block = decoder.decompress(data, 4 * BLOCK)
             except zlib.error as error:
                 yield from _salvage(file, member, given, zlib)
-                return f"gzip: {ALTERED if 'checksum' in str(error) else error}"
+                whole = "checksum" in str(error) and len(file.read(LENGTH + 1)) <= LENGTH
+                return f"gzip: {ALTERED if whole else error}"
             begun, data = True, decoder.unconsumed_tail
             if block:
                 given += len(block)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .perfetto_schema import WIRES
-from .protobuf import BYTES, VARINT, Damage, MalformedError, check, double, fields, pieces, signed, streamed
+from .protobuf import BYTES, Damage, MalformedError, check, double, fields, pieces, signed, streamed
 
 __all__ = ["CATEGORIES", "KERNELS", "NAMES", "STAGES", "Begin", "Clocks", "Sequence", "annotations", "packets"]
 
@@ -83,9 +83,9 @@ class Sequence:
             number, text = 0, None
             for place, kind, value, inner in fields(entry):
                 check(place, kind, INTERNED[table])
-                if place == 1 and kind == VARINT:
+                if place == 1:
                     number = value
-                elif kind == BYTES and (place == 2 or (place == 3 and table == KERNELS)):
+                elif place == 2 or (place == 3 and table == KERNELS):
                     text = inner.decode("utf-8", "replace")
             if text is not None:
                 self.interned.setdefault(table, {})[number] = text

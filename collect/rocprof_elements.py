@@ -35,6 +35,9 @@ CLOSED_WITHIN = re.compile(r"\n[ \t]*\]\s*(?=[,}])")
 UNDECIDED = re.compile(r"\n[ \t]*(?:\]\s*)?\Z")
 """What may be the beginning of the end of the list, if the text goes on."""
 
+ROCMINFO = frozenset({"duplicate-key"})
+"""What is usual in the lines of rocminfo around the events: all values of a name are kept."""
+
 LIST = "traceEvents"
 EXAMPLE = 120
 PIECES = 1000
@@ -62,7 +65,7 @@ class Timeline:
         """Elements of such a file without a comma before them."""
         self._whole = self._judge()
         if self._whole:
-            for fault, count in sorted((+self._faults).items()):
+            for fault, count in sorted(self._faults.items()):
                 rows.sink.note(fault, FAULTS[fault], count=count, example=self._example.get(fault))
         else:
             self._end, rest = self._last_bracket()
@@ -104,9 +107,7 @@ class Timeline:
                         value = b"%d" % self._check(walk) if name == LIST and walk.opens(b"[") else walk.raw()
                         members.append(b"%b:%b" % (json.dumps(name).encode(), value))
                 walk.finish()
-                repeated = self._faults["duplicate-key"]
-                self.members = self._well_formed(b"{" + b",".join(members) + b"}")
-                self._faults["duplicate-key"] = repeated  # rocminfo's names come again as a rule: all values are kept
+                self.members = self._well_formed(b"{" + b",".join(members) + b"}", usual=ROCMINFO)
             except NotJsonError:
                 return False
         self.members.pop(LIST, None)
@@ -123,8 +124,11 @@ class Timeline:
             self._strange |= bool((np.frombuffer(run.text, np.uint8)[begin] != BRACE).any())
         return count
 
-    def _well_formed(self, raw: bytes) -> Any:
-        """The value; raises `NotJsonError` where it is not as JSON, or Python's own module, spells it."""
+    def _well_formed(self, raw: bytes, *, usual: frozenset[str] = frozenset()) -> Any:
+        """The value, its faults counted but for the usual ones.
+
+        Raises `NotJsonError` where it is not as JSON, or Python's own module, spells it.
+        """
         try:
             value, faults = load(raw)
             if "non-finite" in faults:
@@ -133,7 +137,7 @@ class Timeline:
             raise NotJsonError from error
         if "mended" in faults:
             raise NotJsonError
-        for fault in faults - {"invalid-utf8"}:
+        for fault in faults - {"invalid-utf8"} - usual:
             self._faults[fault] += 1
             self._example.setdefault(fault, raw[:EXAMPLE].decode(errors="replace"))
         return value

@@ -280,7 +280,7 @@ class Database:
 
 
 def open_database(file: TraceFile, names: Iterable[str] = ()) -> Database:
-    """Opens the file for reading alone. `DamagedFile` when it is cut, damaged, or was left in the middle of a write.
+    """Opens the file for reading alone. `OpaqueFile` when it is cut, damaged, or was left in the middle of a write.
 
     `names` are those by which the reader asks for tables, in whatever case the file has them. A file that a program
     keeps open in write-ahead mode is read with its log, as that program would see it; any other is opened as immutable,

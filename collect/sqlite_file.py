@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from ..store.errors import DamagedFile
+from ..store.errors import OpaqueFile
 from .files import TraceFile
 from .local_file import copied, path_here
 from .places import Place
@@ -45,7 +45,7 @@ class Sound:
 
 
 def examine(file: TraceFile) -> Sound:
-    """Looks at the file and at what lies beside it; `DamagedFile` when it is cut, or a write was interrupted."""
+    """Looks at the file and at what lies beside it; `OpaqueFile` when it is cut, or a write was interrupted."""
     here = path_here(file)
     path = here or _copy(file)
     _check_whole(path, file.path)
@@ -74,9 +74,9 @@ def said(error: Exception) -> str:
     return str(error) or "out of memory: it is damaged where it says how long a cell is"
 
 
-def unreadable(shown: Place, error: Exception) -> DamagedFile:
+def unreadable(shown: Place, error: Exception) -> OpaqueFile:
     """SQLite's complaint as ours."""
-    return DamagedFile(f"{shown}: SQLite: {said(error)}", "copy the file again, or export the report again")
+    return OpaqueFile(f"{shown}: SQLite: {said(error)}", "copy the file again, or export the report again")
 
 
 _copies: dict[int, Path] = {}
@@ -101,7 +101,7 @@ def _log(path: Path, shown: Place) -> Path | None:
         with journal.open("rb") as file:
             hot = file.read(len(HOT_JOURNAL)) == HOT_JOURNAL
         if hot:
-            raise DamagedFile(
+            raise OpaqueFile(
                 f"{shown}: a write was interrupted: {journal.name} lies beside it", "export the report again"
             )
     log = path.with_name(path.name + "-wal")
@@ -113,13 +113,13 @@ def _check_whole(path: Path, shown: Place) -> None:
     with path.open("rb") as file:
         header = file.read(HEADER_BYTES)
     if len(header) < HEADER_BYTES:
-        raise DamagedFile(f"{shown}: a SQLite database that ends in its header", "copy the file again")
+        raise OpaqueFile(f"{shown}: a SQLite database that ends in its header", "copy the file again")
     (page_bytes,) = struct.unpack(">H", header[16:18])
     change, pages = struct.unpack(">II", header[24:32])
     (pages_set_at,) = struct.unpack(">I", header[92:96])
     there = path.stat().st_size // (65_536 if page_bytes == 1 else page_bytes or 1)
     if change == pages_set_at and pages > there:
-        raise DamagedFile(
+        raise OpaqueFile(
             f"{shown}: cut short: {there:,} of {pages:,} pages of the SQLite database are there",
             "copy the file again, or export the report again",
         )

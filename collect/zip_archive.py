@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
-from ..store.errors import DamagedFile, UnreadableFile
+from ..store.errors import OpaqueFile
 from .packing import DAMAGE
 from .places import Entry, Place
 from .stream import Stream
@@ -31,7 +31,7 @@ class OpenZip:
         except NotImplementedError as error:
             raise _unknown(place, error) from error
         except DAMAGE as error:
-            raise DamagedFile(f"{place}: damaged zip archive: {error}", "copy the file again") from error
+            raise OpaqueFile(f"{place}: damaged zip archive: {error}", "copy the file again") from error
 
     def entries(self) -> Iterator[Entry]:
         """What the directory lists; the position of each is its number there."""
@@ -40,22 +40,22 @@ class OpenZip:
             yield Entry(info.filename, "a link" if link else None, number, info.file_size)
 
     def member(self, place: Place, number: int) -> IO[bytes]:
-        """The content of the member of that number; `UnreadableFile`, which names `place`, when it is encrypted.
+        """The content of the member of that number; `OpaqueFile`, which names `place`, when it is encrypted.
 
         Damage may also be that of the archive around this one, which is then decompressed on the way.
         """
         info = self._zip.infolist()[number]
         if info.flag_bits & 1:
-            raise UnreadableFile(f"{place}: is encrypted", UNPACK)
+            raise OpaqueFile(f"{place}: is encrypted", UNPACK)
         try:
             file: Any = self._zip.open(info)
         except NotImplementedError as error:
             raise _unknown(place, error) from error
         except DAMAGE as error:
-            raise DamagedFile(f"{place}: cannot be unpacked: {error}", "copy the archive again") from error
+            raise OpaqueFile(f"{place}: cannot be unpacked: {error}", "copy the archive again") from error
         return cast("IO[bytes]", Stream(file, file.readinto1, self))  # not buffered: see `tar_archive.part`
 
 
-def _unknown(place: Place, error: NotImplementedError) -> UnreadableFile:
+def _unknown(place: Place, error: NotImplementedError) -> OpaqueFile:
     """The error for a version, a compression or an encryption that `zipfile` does not know."""
-    return UnreadableFile(f"{place}: cannot be unpacked: {error}", UNPACK)
+    return OpaqueFile(f"{place}: cannot be unpacked: {error}", UNPACK)

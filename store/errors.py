@@ -2,14 +2,14 @@
 
     Error                   anything below; exit code 2 (usage or environment)
     +-- UnreadableFile      the input is not a trace, or is damaged beyond use; exit code 5
-    |   +-- DamagedFile     what holds the content is damaged, so that it may have been a trace
+    |   +-- OpaqueFile      what holds the content cannot be opened, so that it may be a trace
     +-- NotCollected        the trace has no such table; exit code 5
     +-- ArchiveError        the archive is missing, damaged, too new or cannot be written; exit code 6
 
 Everything else that escapes is a bug in tracelode (exit code 1). Shown in one place, `reports.cli.main`.
 """
 
-__all__ = ["ArchiveError", "DamagedFile", "Error", "NotCollected", "UnreadableFile"]
+__all__ = ["ArchiveError", "Error", "NotCollected", "OpaqueFile", "UnreadableFile"]
 
 
 class Error(Exception):
@@ -32,9 +32,10 @@ class UnreadableFile(Error):  # noqa: N818 - named for the fault, as the message
     exit_code = 5
 
 
-class DamagedFile(UnreadableFile):
-    """What holds the content (a compression, an archive, a database) is damaged: nobody knows whether it was a trace.
+class OpaqueFile(UnreadableFile):
+    """What holds the content (a compression, an archive, a database) cannot be opened: it may well be a trace.
 
+    It is damaged, encrypted or packed in a way that is not known.
     Found in a folder it is an error, where what is known to be no trace is left out.
     """
 

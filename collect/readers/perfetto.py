@@ -161,9 +161,11 @@ class _Reading:
 
     def _packet(self, content: bytes) -> None:
         parts = list(fields(content))
-        for number, wire, *_ in parts:
+        numbers: dict[int, int] = {}
+        for number, wire, value, _ in parts:
             check(number, wire, WIRES["TracePacket"])
-        numbers = {number: value for number, wire, value, _ in parts if wire == VARINT}
+            if wire == VARINT:
+                numbers[number] = value
         sequence = self._sequences.setdefault(numbers.get(10, NO_SEQUENCE), Sequence())
         if numbers.get(13, 0) & CLEARED or numbers.get(41):
             sequence.clear()

@@ -14,7 +14,8 @@ from tests.collect.small_traces import trace
 from tracelode.collect import archives, packing, tar_archive
 from tracelode.collect.archives import Member, archive_at, member_of
 from tracelode.collect.files import TraceFile, open_file
-from tracelode.collect.ingest import read
+from tracelode.collect.ingest import read, read_all
+from tracelode.collect.inputs import inputs
 from tracelode.store import Archive, Error, UnreadableFile
 
 FILES = {"run/rank0.json": trace("a"), "run/rank1.json.gz": gzip.compress(trace("b")), "notes.txt": b"some notes"}
@@ -186,6 +187,8 @@ def test_an_encrypted_member_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match=r"a.zip!/x.json: is encrypted"):
         open_file(member_of(path, "x.json"))
     assert content(open_file(member_of(path, "y.json"))) == trace()
+    sealed, good = read_all(list(inputs(path, None, pytest.fail)), tmp_path / "t")  # found, and still an error
+    assert (sealed.left_out, str(sealed.error), good.new) == (False, f"{path}!/x.json: is encrypted", True)
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,9 @@ def test_gzip_with_a_wrong_checksum_gives_all_it_holds_and_says_so(tmp_path: Pat
     content, damage, _ = _content(tmp_path / "altered")
     assert content == CONTENT
     assert damage == f"gzip: {ALTERED}"
+    (tmp_path / "altered").write_bytes(packed[:-8] + bytes(4) + packed[-4:] + gzip.compress(b"more"))
+    content, damage, _ = _content(tmp_path / "altered")
+    assert (content, str(damage).startswith("gzip: Error")) == (CONTENT, True)  # the next member is not read
     sample = bytearray((SAMPLES / "train.json.gz").read_bytes())
     sample[-8] ^= 1
     (tmp_path / "train.json.gz").write_bytes(sample)

@@ -14,7 +14,7 @@ from tests.collect.small_traces import trace
 from tracelode.collect.ingest import read, read_all
 from tracelode.collect.inputs import Input, inputs
 from tracelode.store import Archive, UnreadableFile
-from tracelode.store.errors import DamagedFile
+from tracelode.store.errors import OpaqueFile
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 KILLS = 60
@@ -184,7 +184,7 @@ def test_what_was_found_and_is_too_damaged_to_tell_is_an_error(tmp_path: Path) -
         "directory.zip": "damaged zip archive",
     }.items():
         error = outcomes.pop(name).error
-        assert isinstance(error, DamagedFile), error
+        assert isinstance(error, OpaqueFile), error
         assert f"{name}: {said}" in error.message
     assert not outcomes
 

@@ -18,7 +18,7 @@ from tracelode.collect.files import open_file, reader_of
 from tracelode.collect.readers import nsys
 from tracelode.collect.sink import Sink
 from tracelode.store.archive import Archive
-from tracelode.store.errors import DamagedFile, UnreadableFile
+from tracelode.store.errors import OpaqueFile, UnreadableFile
 from tracelode.store.trace import Facts
 
 PID, TID = 4100, 4107
@@ -709,7 +709,7 @@ def test_other_databases_are_not_recognised(tmp_path: Path) -> None:
     ):
         assert not nsys.recognises(open_file(write(tmp_path / "x.sqlite", tables)))
     (tmp_path / "y").write_bytes(b"SQLite format 3\0" + bytes(1000))
-    with pytest.raises(DamagedFile, match="file is not a database"):
+    with pytest.raises(OpaqueFile, match="file is not a database"):
         nsys.recognises(open_file(tmp_path / "y"))
 
 
@@ -863,7 +863,7 @@ def test_a_file_cut_short_says_so(tmp_path: Path) -> None:
     path = write(tmp_path / "whole.sqlite", minimal(META_DATA_EXPORT=PRODUCER))
     cut = tmp_path / "cut.sqlite"
     cut.write_bytes(path.read_bytes()[:-4096])
-    with pytest.raises(DamagedFile, match=r"cut\.sqlite: cut short"):
+    with pytest.raises(OpaqueFile, match=r"cut\.sqlite: cut short"):
         reader_of(open_file(cut))
 
 
