@@ -32,7 +32,7 @@ MOST_SECONDS = 10
 
 
 SEVERAL = frozenset({"accelprof"})
-"""Formats in whose folder of samples every file, or folder in it, is a trace of its own."""
+"""Formats in whose folder of samples every file, or folder in it, is a trace of its own; so is a file of the latter."""
 
 
 class Hang(BaseException):
@@ -83,7 +83,8 @@ def places(format: str) -> list[tuple[Path, Path]]:
         return [(main, main)]
     beside = sorted(one for one in main.parent.iterdir() if one.suffix != ".md" and one != main)
     if format in SEVERAL:
-        return [(one, member) for one in (main, *beside) for member in _members(one)]
+        within = [(one, member) for one in (main, *beside) for member in _members(one)]
+        return within + [(member, member) for one, member in within if member != one]
     return [(main, member) for one in beside for member in (main, one)] or [(main, one) for one in _members(main)]
 
 

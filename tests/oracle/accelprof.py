@@ -8,6 +8,8 @@ from tests.oracle.rows import Rows
 
 TOOLS = {
     r"hotness_.*": accelprof_hotness.read,
+    r"kernel_\d+\.txt": accelprof_hotness.read_launch,
+    r"all_kernels\.txt": accelprof_hotness.read_totals,
     r".*_app_analysis\.log": accelprof_analysis.read,
     r"uvm_advisor_opt\.log": accelprof_uvm.read,
     r".*\.time_hotness_cpu\.log": accelprof_counts.read_windows,

@@ -1,4 +1,7 @@
-"""Folders of AccelProf's hot_analysis: of each launch the accesses to every block of 2 MiB, and what was live then."""
+"""AccelProf's hot_analysis: of each launch the accesses to every block of 2 MiB, and what was live then.
+
+A folder of all launches, or one of its files alone.
+"""
 
 import re
 from pathlib import Path
@@ -28,16 +31,34 @@ def read(folder: Path) -> Rows:
     if [launch.number for launch in launches] != list(range(len(launches))):
         raise Damaged("a launch without a file")
     _check(launches, folder / "all_kernels.txt")
-    accesses = [
-        (launch.number, None, start, None, end - start, "block", None, count)
-        for launch in launches
-        for start, end, count in launch.blocks
-        if count
-    ]
+    accesses = [row for launch in launches for row in _accesses(launch.number, launch.blocks)]
     labels = [("tool", "hot_analysis"), ("launches", str(len(launches)))]
     lives = [*_lives("object", [launch.objects for launch in launches])]
     lives += _lives("tensor", [launch.tensors for launch in launches])
     return rows(launch_memory=map(_memory, launches), access=accesses, allocation=lives, label=labels)
+
+
+def read_launch(path: Path) -> Rows:
+    """The file of one launch: what was live has neither birth nor death."""
+    number = whole(re.sub(r"\D", "", path.name))
+    launch = _launch(number, path)
+    lives = [*_lives("object", [launch.objects]), *_lives("tensor", [launch.tensors])]
+    return rows(
+        launch_memory=[_memory(launch)],
+        access=_accesses(number, launch.blocks),
+        allocation=lives,
+        label=[("tool", "hot_analysis")],
+    )
+
+
+def read_totals(path: Path) -> Rows:
+    """The file of the sums over all launches."""
+    blocks = [_block(line) for line in lines_of(path)]
+    return rows(access=_accesses(None, blocks), label=[("tool", "hot_analysis")])
+
+
+def _accesses(launch: int | None, blocks: list[Block]) -> list[Row]:
+    return [(launch, None, start, None, end - start, "block", None, count) for start, end, count in blocks if count]
 
 
 def _launch(number: int, path: Path) -> Launch:

@@ -8,7 +8,7 @@ import pytest
 from tests.mutation.worker import places
 from tests.oracle import accelprof
 from tests.oracle.rows import difference, disagreement, of_trace, oracle_of
-from tests.samples import FORMATS, sample
+from tests.samples import FORMATS, SAMPLES, sample
 from tracelode.collect.ingest import read
 from tracelode.store import Archive
 
@@ -25,6 +25,7 @@ CORPUS = {
 BENIGN = frozenset({"no-launch", "coarse-times", "overlap", "shared-launch", "no-record-function-id", "orphan-node"})
 """Notes that say what a file lacks or how it came to be, not that something in it was read otherwise than it stands."""
 
+HOTNESS = SAMPLES / "accelprof" / "hotness_net_2026-02-01_12-00-00"
 MOST_BYTES = 8_000_000  # larger files take an oracle minutes, and say nothing that smaller ones do not
 
 
@@ -43,6 +44,14 @@ def test_every_form_of_accelprofs_logs_is_read_as_the_oracle_reads_it(trace: Pat
     found, _ = read(trace, Archive(tmp_path / "archive"))
     told = accelprof.read(trace)
     assert any(rows for name, rows in told.items() if name != "label")
+    assert difference(told, of_trace(found)) is None
+
+
+@pytest.mark.parametrize("member", sorted(HOTNESS.iterdir()), ids=lambda member: member.name)
+def test_a_file_of_hot_analysis_alone_is_read_as_the_oracle_reads_it(member: Path, tmp_path: Path) -> None:
+    found, _ = read(member, Archive(tmp_path / "archive"))
+    told = accelprof.read(member)
+    assert told["access"]
     assert difference(told, of_trace(found)) is None
 
 
