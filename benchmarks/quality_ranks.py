@@ -39,7 +39,7 @@ def _row(name: str, plan: Training) -> dict[str, object]:
         ranks: list[Rank] = []
         for number in range(plan.ranks):
             trace, _ = read(Path(folder) / f"rank{number}.json", archive)
-            ranks += ranks_of(mine(trace, archive, "iterations", "segments"))
+            ranks += ranks_of(mine(trace, archive, "iteration_states"))
     found = [match(ranks[0], other) for other in ranks[1:]]
     pairs = [pair for pair in found if pair is not None]
     right = sum(int((pair.base.iteration == pair.other.iteration).sum()) for pair in pairs)

@@ -133,7 +133,9 @@ def _build(one: _Library, built: Path, folders: list[Path]) -> Path:
                 return built
             made = Path(work) / one.file
             include = [word for place in folders for word in ("-isystem", str(place))]
-            command = [*compiler, *FLAGS, *include, *map(str, sources), "-o", str(made), *one.options, *LIBRARIES]
+            whole = [word for source in sources for word in ("-include", str(source))]  # takes half the time
+            place = ["-x", "c++", os.devnull, "-o", str(made)]
+            command = [*compiler, *FLAGS, *include, *whole, *place, *one.options, *LIBRARIES]
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
                 first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr[:200])

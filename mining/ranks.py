@@ -79,8 +79,8 @@ class Match:
 
 
 def ranks_of(trace: Trace) -> list[Rank]:
-    """The processes of a trace that have iterations; `iterations` and `segments` must have been mined."""
-    if not (trace.has("iteration") and trace.has("segment")):
+    """The processes of a trace that have iterations; `iteration_states` must have been mined."""
+    if not trace.has("iteration_state"):
         return []
     rows = trace.sql(ITERATIONS)
     return [_rank(part) for part in rows.partition_by("process", maintain_order=True)]

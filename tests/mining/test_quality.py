@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks import quality_ranks
 from benchmarks.quality import sections, table
 from benchmarks.quality_iterations import CASES, EVERYTHING
 from benchmarks.scores import rotated_f1, rotation, strict_f1
@@ -147,6 +148,13 @@ def test_stages_may_be_rotated_each_by_its_own() -> None:
     starts = np.array([0, 100, 200, 300, 400, 450, 500, 550])
     found = [_level([30, 130, 230, 330], 100), _level([410, 460, 510, 560], 50)]
     assert rotated_f1(found, starts) == 1
+
+
+def test_the_iterations_of_ranks_are_matched_and_the_slow_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "2 ranks, the second slow"
+    monkeypatch.setattr(quality_ranks, "CASES", {slow: quality_ranks.CASES[slow]})
+    (row,) = quality_ranks.rows([0])
+    assert row == {"case": slow, "iterations": 12, "matched": 12, "rightly": 12, "straggler": 1, "named": "1"}
 
 
 def test_the_benchmark_has_a_section_for_each_module_and_prints_aligned_rows() -> None:

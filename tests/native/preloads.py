@@ -93,8 +93,9 @@ def _commands(folder: Path, flags: Sequence[str]) -> Iterator[list[str]]:
     sources = [*sorted((COLLECTOR / "replay").glob("*.cpp")), COLLECTOR / "json.cpp", COLLECTOR / "message.cpp"]
     script = ["-Xlinker", f"--version-script={COLLECTOR / 'replay' / 'exports.map'}"]
     static = [] if any("sanitize" in flag for flag in flags) else ["-static-libstdc++", "-static-libgcc"]
-    library = folder / "libtracelode_replay.so"
-    yield [*cpp, *shared, "-fvisibility=hidden", *map(str, sources), "-o", str(library), *script, *static, "-ldl"]
+    whole = [word for source in sources for word in ("-include", str(source))]  # as users have it
+    library = ["-fvisibility=hidden", "-x", "c++", os.devnull, "-o", str(folder / "libtracelode_replay.so"), "-ldl"]
+    yield [*cpp, *shared, *whole, *library, *script, *static]
     for name, options in (("driver", []), ("old", ["-DSTUB_OLD"])):
         (folder / name).mkdir(exist_ok=True)
         file = folder / name / "libcuda.so.1"

@@ -114,14 +114,10 @@ def _commands(folder: Path, include: Path, flags: Sequence[str]) -> Iterator[lis
     cpp = ["g++", "-std=c++17", *common]
     shared = ["-fPIC", "-shared"]
     sources = sorted(COLLECTOR.glob("*.cpp"))
-    library = ["-fvisibility=hidden", "-o", str(folder / "libtracelode_events.so"), "-ldl"]
-    if any("sanitize" in flag for flag in flags):  # in one piece, which is compiled in half the time
-        whole = folder / "whole.cpp"
-        whole.write_text("".join(f'#include "{source}"\n' for source in sources))
-        yield [*cpp, *shared, str(whole), *library]
-    else:
-        static = ["-static-libstdc++", "-static-libgcc", "-Wl,--no-undefined"]
-        yield [*cpp, *shared, *map(str, sources), *library, *static]
+    whole = [word for source in sources for word in ("-include", str(source))]  # as users have it
+    library = ["-fvisibility=hidden", "-x", "c++", os.devnull, "-o", str(folder / "libtracelode_events.so"), "-ldl"]
+    static = ["-static-libstdc++", "-static-libgcc", "-Wl,--no-undefined"]
+    yield [*cpp, *shared, *whole, *library, *(() if any("sanitize" in flag for flag in flags) else static)]
     for name, file, source in (
         ("cupti", "libcupti.so.13", "stub_cupti.cpp"),
         ("driver", "libcuda.so.1", "stub_cuda.c"),

@@ -3,6 +3,10 @@ from typing import Any
 import altair as alt
 import pytest
 
+from tests.native.conftest import builds, programs
+
+__all__ = ["builds", "programs"]
+
 _PLAIN = alt.TopLevelMixin.to_dict
 
 

@@ -1,13 +1,19 @@
 import gzip
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 import pytest
+
+from tests.native.programs import Programs
+from tracelode.reports.cli import main
 
 ROOT = Path(__file__).parents[2]
 KINETO = ROOT / "data" / "samples" / "train.json.gz"
@@ -24,12 +30,25 @@ def run(*arguments: str | Path, code: int = 0, stdin: str = "", **more: str) -> 
 
 
 def refused(*arguments: str | Path, code: int) -> str:
-    """Runs what must fail; its one error line and one hint line, and nothing on standard output."""
-    done = run(*arguments, code=code)
-    error, hint = done.stderr.splitlines()
+    """Has the command line fail, in this process; its one error line and one hint line, nothing on standard output."""
+    out, told = io.StringIO(), io.StringIO()
+    with (
+        patch.object(sys, "argv", ["tracelode", *map(str, arguments)]),
+        redirect_stdout(out),
+        redirect_stderr(told),
+        pytest.raises(SystemExit) as left,
+    ):
+        main()
+    assert left.value.code == code, told.getvalue()
+    assert out.getvalue() == ""
+    return error_in(told.getvalue())
+
+
+def error_in(told: str) -> str:
+    """The error line of the two lines of a refusal."""
+    error, hint = told.splitlines()
     assert error.startswith("error: ")
     assert hint.startswith("hint: ")
-    assert done.stdout == ""
     return error
 
 
@@ -141,6 +160,10 @@ def test_bad_input_gets_one_error_and_a_hint_and_leaves_nothing(tmp_path: Path) 
     for name, content in bad.items():
         (tmp_path / name).write_bytes(content)
         assert name in refused("ingest", "--archive", tmp_path / "traces", tmp_path / name, code=5), name
+    process = run("ingest", "--archive", tmp_path / "traces", tmp_path / "garbage.json", code=5)
+    assert error_in(process.stderr) == refused(
+        "ingest", "--archive", tmp_path / "traces", tmp_path / "garbage.json", code=5
+    )
     for verb in (["info"], ["mine"], ["report", "perf"], ["sql", "select 1", "--trace"]):
         assert "garbage.json" in refused(*verb, tmp_path / "garbage.json", code=5)
     assert refused("info", tmp_path / "missing.json", code=2).endswith("missing.json: no such file")
@@ -163,7 +186,7 @@ def test_a_cut_trace_with_usable_events_is_read_with_a_note(tmp_path: Path, pack
 
 
 def test_usage_errors_exit_with_2_in_the_same_form(tmp_path: Path) -> None:
-    refused("nonsense", code=2)
+    assert error_in(run("nonsense", code=2).stderr) == refused("nonsense", code=2)
     refused("info", code=2)
     refused("info", NSYS, "--format", "xlsx", code=2)
     refused("report", "nonsense", NSYS, code=2)
@@ -215,8 +238,9 @@ def test_an_unwritable_home_does_not_stop_a_report(tmp_path: Path) -> None:
     run("info", NSYS, XDG_CACHE_HOME=str(tmp_path / "file"))
 
 
-def test_doctor_checks_every_engine_and_says_what_can_be_recorded_and_replayed() -> None:
-    lines = run("doctor", TRACELODE_REPLAYER="nowhere.so").stdout.splitlines()
+def test_doctor_checks_every_engine_and_says_what_can_be_recorded_and_replayed(programs: Programs) -> None:
+    collector = str(programs.collector)
+    lines = run("doctor", TRACELODE_REPLAYER="nowhere.so", TRACELODE_COLLECTOR=collector).stdout.splitlines()
     offered = [line for line in lines if line[6:].startswith(("record: ", "replay: "))]
     assert all(line.startswith("ok ") for line in lines if line not in offered)
     assert [line[6:24].split()[1] for line in offered] == ["driver", "collector", "CUPTI", "replayer"]

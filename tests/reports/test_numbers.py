@@ -21,7 +21,7 @@ from tracelode.store.parts import load
 
 pytestmark = pytest.mark.exhaustive
 
-MADE, RECORDED, DRAWN = 30, 20, 4  # traces made at random, traces of a program; those whose charts are drawn as well
+MADE, RECORDED, DRAWN = 18, 10, 4  # traces made at random, traces of a program; those whose charts are drawn as well
 Told = tuple[Report, Trace, list[Event], dict[str, Any]]
 """A report, its trace, the trace's operations by other means than ours, and the report's JSON."""
 KERNELS = {
