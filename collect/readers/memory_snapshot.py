@@ -21,7 +21,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 BEGINNING = re.compile(rb"\x80[\x02-\x05].{0,32}?(segments|device_traces)", re.DOTALL)
 PAIRED = {"alloc": "tensor", "segment_alloc": "pool", "segment_map": "pool"}
@@ -40,7 +40,10 @@ def recognises(file: TraceFile) -> bool:
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every block's life to the sink; `UnreadableFile` for what is no snapshot or asks to run code."""
     content = b"".join(file.blocks())
-    snapshot = _load(file, content)
+    snapshot, end = _load(file, content)
+    if end < len(content):
+        example = f"{len(content) - end} bytes from byte {end} on"
+        sink.note("after-end", "content behind the end of the snapshot: not read", example=example)
     segments, traces = snapshot.get("segments"), snapshot.get("device_traces", [])
     if not isinstance(segments, list) or not isinstance(traces, list):
         raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
@@ -92,14 +95,16 @@ class _Refusing(pickle.Unpickler):
         raise pickle.UnpicklingError("it refers to an object outside itself")
 
 
-def _load(file: TraceFile, content: bytes) -> dict[str, Any]:
+def _load(file: TraceFile, content: bytes) -> tuple[dict[str, Any], int]:
+    """The snapshot, and the byte at which it ends."""
     if (at := first_impossible(content)) >= 0:
         raise UnreadableFile(
             f"{file.path}: not a whole memory snapshot: byte {at} asks for more memory than it can need",
             "copy it again, or dump it again",
         )
     try:
-        snapshot = _Refusing(io.BytesIO(content)).load()
+        stream = io.BytesIO(content)
+        snapshot = _Refusing(stream).load()
     except RecursionError as error:
         raise UnreadableFile(f"{file.path}: a pickle nested too deeply", "is it a memory snapshot?") from error
     except (pickle.UnpicklingError, EOFError, MemoryError, ValueError, TypeError, IndexError, KeyError) as error:
@@ -108,7 +113,7 @@ def _load(file: TraceFile, content: bytes) -> dict[str, Any]:
         raise _unreadable(file, error) from error
     if not isinstance(snapshot, dict):
         raise UnreadableFile(f"{file.path}: a pickle, but no memory snapshot", "give what _dump_snapshot wrote")
-    return snapshot
+    return snapshot, stream.tell()
 
 
 def _unreadable(file: TraceFile, error: Exception) -> UnreadableFile:

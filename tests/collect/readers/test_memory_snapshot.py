@@ -201,6 +201,15 @@ def test_damaged_pickles_are_refused_in_words(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("more", [b"\n", pickle.dumps(SNAPSHOT), b"\x8b\xff\xff\xff\x7f"])
+def test_content_behind_the_end_is_told(tmp_path: Path, more: bytes) -> None:
+    whole = pickle.dumps(SNAPSHOT)
+    trace, alone = _read(tmp_path, whole + more), _read(tmp_path, whole)
+    assert trace.rows["allocation"] == alone.rows["allocation"]
+    (note,) = [note for note in trace.notes if note not in alone.notes and note.kind == "after-end"]
+    assert note.example == f"{len(more)} bytes from byte {len(whole)} on"
+
+
 def test_entries_that_say_too_little_are_kept_and_counted(tmp_path: Path) -> None:
     sizeless = {key: value for key, value in _event("alloc", 5, 2, 3).items() if key != "size"}
     timeless = {key: value for key, value in _event("alloc", 6, 2, 3).items() if key != "time_us"}
