@@ -7,6 +7,7 @@ Numba renews the cached kernel when this file changes only: touch it when `jsons
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from .jsonrepair import with_repeated
 from .jsonscan import MORE, PADDING, jit, skip_blank, skip_value
 
-__all__ = ["NotJsonError", "Run", "Walk"]
+__all__ = ["CutShortError", "NotJsonError", "Run", "Walk"]
 
 RUN = 1 << 10
 """Most elements of a run."""
@@ -32,6 +33,11 @@ LEVELS = 4
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 QUOTE, COMMA, COLON = 34, 44, 58
+OPENING = frozenset(b'{["')
+NUMBER_BEGINS = re.compile(r"\d(?:\.|[eE][+-]?)?")
+"""From the last digit of what was read on, where the text ends within a number, or may do."""
+
+WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
 class NotJsonError(Exception):
@@ -40,6 +46,10 @@ class NotJsonError(Exception):
     def __init__(self, offset: int | None = None) -> None:
         super().__init__(offset)
         self.offset = offset
+
+
+class CutShortError(NotJsonError):
+    """The text ends within a value: raised by a walk that mends, which is then at the end of all that is open."""
 
 
 class Run(NamedTuple):
@@ -52,11 +62,13 @@ class Run(NamedTuple):
 class Walk:
     """A place in the text that the blocks make.
 
-    Every method raises `NotJsonError` where it finds no JSON. `checks`: what is passed over is decoded, too.
+    Every method raises `NotJsonError` where it finds no JSON. `checks`: what is passed over is decoded, too. `mends`: a
+    comma may be missing between members or elements that are gone through, and the text may end anywhere: what is open
+    then ends there, and the value that is not whole is left out.
     """
 
-    def __init__(self, blocks: Iterator[bytes], *, checks: bool = False) -> None:
-        self._blocks, self._checks = blocks, checks
+    def __init__(self, blocks: Iterator[bytes], *, checks: bool = False, mends: bool = False) -> None:
+        self._blocks, self._checks, self._mends = blocks, checks, mends
         self._offset, self._at, self._text = 0, 0, b""
         self._bytes: Bytes = np.frombuffer(b'"' * PADDING, np.uint8)
         self._spans = np.zeros((RUN, 3), np.int64)
@@ -78,6 +90,20 @@ class Walk:
         self.first_doubled: str | None = None
         """The first of the names that came again."""
 
+        self.cut = False
+        """Whether the text has ended before its end."""
+
+        self.mended = 0
+        """Commas that were missing."""
+
+        self.first_mended = 0
+        """The byte before which the first of them was missing."""
+
+    @property
+    def place(self) -> int:
+        """Bytes before it."""
+        return self._offset + self._at
+
     @property
     def held(self) -> int:
         """Bytes in the window."""
@@ -94,13 +120,18 @@ class Walk:
         if self.opens(b"}"):
             return
         seen: set[str] = set()
-        while True:
+        while not self._ended():
             if self._next() != QUOTE:
                 raise self._broken()
-            key = self.take()
+            try:
+                key = self.take()
+            except CutShortError:
+                return
             if key in seen:
                 self.doubled, self.first_doubled = self.doubled + 1, self.first_doubled or key
             seen.add(key)
+            if self._ended():
+                return
             if not self.opens(b":"):
                 raise self._broken()
             yield key
@@ -111,7 +142,7 @@ class Walk:
         """The elements of a list that has been opened, each to be gone through before the next."""
         if self.opens(b"]"):
             return
-        while True:
+        while not self._ended():
             yield
             if self._closed(b"]"):
                 return
@@ -122,7 +153,10 @@ class Walk:
             self._next()
             count = _run(self._bytes, self._at, len(self._text), self._spans)
             if not count:
-                end = self._end()
+                try:
+                    end = self._end()
+                except CutShortError:
+                    return
                 self._spans[0], count = (self._at, end, 1), 1
             begin, self._at = self._spans[0, 0], int(self._spans[count - 1, 1])
             yield Run(self._text[begin : self._at], self._spans[:count] - (begin, begin, 0))
@@ -130,12 +164,12 @@ class Walk:
     def batches(self) -> Iterator[list[Any]]:
         """The elements of a list that has been opened, decoded, in runs."""
         for run in self.runs():
-            yield self._decoded(b"[" + run.text + b"]", self._offset + self._at - len(run.text) - 1)
+            yield self._decoded(b"[" + run.text + b"]", self.place - len(run.text) - 1)
 
     def take(self) -> Any:
         """The next value."""
         raw = self.raw()
-        return self._decoded(raw, self._offset + self._at - len(raw))
+        return self._decoded(raw, self.place - len(raw))
 
     def raw(self) -> bytes:
         """The next value as it stands."""
@@ -172,11 +206,20 @@ class Walk:
 
     def _closed(self, bracket: bytes) -> bool:
         """Passes what follows a member or an element: that bracket, or else a comma."""
-        if self.opens(bracket):
+        if self.opens(bracket) or self._ended():
             return True
         if not self.opens(b","):
-            raise self._broken()
+            if not self._mends or self._next() not in OPENING:
+                raise self._broken()
+            self.first_mended = self.first_mended or self.place
+            self.mended += 1
         return False
+
+    def _ended(self) -> bool:
+        """Whether the text has ended within what is gone through, if that may be."""
+        ended = self._mends and self._next() < 0
+        self.cut |= ended
+        return ended
 
     def _end(self) -> int:
         """Index after the next value, which is then whole in the window; goes to its beginning."""
@@ -198,10 +241,14 @@ class Walk:
                 cut = error.msg.startswith("Unterminated") or error.pos > len(text) - EDGE
                 if cut and self._fill():
                     continue
+                if self._mends and _ends_within(text, error):
+                    raise self._cut_short() from error
                 raise self._broken(_size(text[: error.pos])) from error
             except (ValueError, RecursionError, InvalidOperation) as error:
                 raise NotJsonError from error
             if stop + EDGE < len(text) or not self._fill():
+                if self._mends and NUMBER_BEGINS.fullmatch(text, stop - 1):
+                    raise self._cut_short()
                 return self._at + _size(text[:stop])
 
     def _decoded(self, raw: bytes, offset: int) -> Any:
@@ -235,8 +282,13 @@ class Walk:
             return _size(text[: error.pos])
         raise AssertionError("unreachable: it is no JSON")
 
+    def _cut_short(self) -> CutShortError:
+        """Goes to the end, where every list and object that is open ends."""
+        self._at, self.cut = len(self._text), True
+        return CutShortError(self.place)
+
     def _broken(self, further: int = 0) -> NotJsonError:
-        return NotJsonError(self._offset + self._at + further)
+        return NotJsonError(self.place + further)
 
     def _fill(self) -> bool:
         """Takes more text: as much again as waits, so that a long value is seldom begun anew; False at the end."""
@@ -250,10 +302,17 @@ class Walk:
             taken += len(block)
         if not taken:
             return False
-        self._offset, self._at = self._offset + self._at, 0
+        self._offset, self._at = self.place, 0
         self._text = b"".join(parts)
         self._bytes = np.frombuffer(b"".join((self._text, b'"' * PADDING)), np.uint8)
         return True
+
+
+def _ends_within(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether the fault is that the text ends, so that what is there of it could go on as JSON."""
+    rest = text[error.pos :]
+    unfinished = error.msg.startswith("Invalid \\") and '"' not in rest  # an escape
+    return error.msg.startswith("Unterminated") or unfinished or any(word.startswith(rest) for word in WORDS)
 
 
 def _size(text: str) -> int:

@@ -43,6 +43,8 @@ def note_oddities(walk: Walk, sink: Sink) -> None:
         sink.note("invalid-utf8", FAULTS["invalid-utf8"])
     if walk.repeated:
         sink.note("duplicate-key", FAULTS["duplicate-key"], count=walk.repeated, example=walk.first_repeated)
+    if walk.mended:
+        sink.note("mended", FAULTS["mended"], count=walk.mended, example=f"no comma before byte {walk.first_mended}")
     if walk.doubled:
         meaning = "parts of the file that are there twice: the last one counts"
         sink.note("repeated-member", meaning, count=walk.doubled, example=walk.first_doubled)

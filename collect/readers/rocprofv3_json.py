@@ -8,13 +8,14 @@ In memory are a window of it, the names of kernels, the texts of markers and the
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from typing import Any
 
+from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
-from ..json_walk import NotJsonError, Walk
+from ..json_walk import CutShortError, NotJsonError, Walk
 from ..rocprof_json import members, note_oddities, refusal
 from ..rocprof_rows import Rows, integer, text
 from ..rocprofv3_records import COUNTED, NAMES, Recording
@@ -22,12 +23,15 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 6
+VERSION = 7
 
 TOOL = "rocprofiler-sdk-tool"
 BEGINNING = re.compile(rb'\s*\{\s*"rocprofiler-sdk-tool"\s*:\s*\[')
 GROUPS = ("buffer_records", "callback_records")
 """Members that hold the records, in the order in which they are read."""
+
+IDENTITIES = frozenset({"process", "device"})
+"""Tables that hold no event."""
 
 OF_SYMBOL = ("kernel_id", "arch_vgpr_count", "accum_vgpr_count", "sgpr_count")
 
@@ -42,13 +46,15 @@ def recognises(file: TraceFile) -> bool:
 
 
 def read(file: TraceFile, sink: Sink) -> Facts:
-    """Hands every event to the sink and returns the facts; `UnreadableFile` where the JSON is not whole."""
+    """Hands every event to the sink and returns the facts; `UnreadableFile` where the JSON is damaged.
+
+    Of a file that is cut short what comes before its end is read, if that holds any record.
+    """
     rows = Rows(sink)
     try:
         labels, hosts = _read(file, rows)
     except NotJsonError as fault:
         raise refusal(file, fault, lambda walk: _go(walk, _pass_over)) from fault
-    rows.close()
     return Facts(
         format="rocprofv3-json",
         producer="rocprofv3",
@@ -61,13 +67,13 @@ def read(file: TraceFile, sink: Sink) -> Facts:
 def _read(file: TraceFile, rows: Rows) -> tuple[dict[str, str], list[str | None]]:
     """Writes all records; labels, and the names of the hosts."""
     with closing(file.blocks()) as blocks:
-        walk, described = Walk(blocks, checks=True), _Described()
+        walk, described = Walk(blocks, checks=True, mends=True), _Described()
         found = [tool for tool in _go(walk, described.take) if isinstance(tool, dict)]
     tools = [Recording(rows, tool) for tool in found]
     for group in (group for group in GROUPS if group in described.filled):
         lists = {number: tool for tool in tools for number in tool.lists(group)}
         with closing(file.blocks()) as blocks:
-            again = Walk(blocks)
+            again = Walk(blocks, mends=True)
             _go(again, _Records(group, lists).take)
         walk.invalid |= again.invalid
         walk.repeated += again.repeated
@@ -75,23 +81,36 @@ def _read(file: TraceFile, rows: Rows) -> tuple[dict[str, str], list[str | None]
     labels: dict[str, str] = {}
     for tool in tools:
         labels |= tool.finish()
+    rows.close()
+    if walk.cut:
+        _tell_cut(file, walk.place, rows.sink)
     return labels, [text(members(members(tool, "metadata"), "node").get("hostname")) for tool in found]
+
+
+def _tell_cut(file: TraceFile, end: int, sink: Sink) -> None:
+    if not sink.rows.keys() - IDENTITIES:
+        fault = f"{file.path}: JSON that is cut off at byte {end}, before the first record"
+        raise UnreadableFile(fault, "copy the file again, or record it again")
+    if not file.damage:  # which ingest notes by itself
+        meaning = "the file ends early: events after that point are missing"
+        sink.note("truncated", meaning, example=f"JSON that ends at byte {end}")
 
 
 def _go(walk: Walk, take: Take) -> list[Any]:
     """Goes through the whole file: for each process what `take` makes of its members, by their names."""
     tools: list[Any] = []
-    if not walk.opens(b"{"):
-        walk.pass_over()
-    else:
-        for name in walk.names():
-            if name == TOOL:
-                tools = []
-            if name == TOOL and walk.opens(b"["):
-                tools += [_go_through(walk, take) for _ in walk.items()]
-            else:
-                walk.pass_over()
-    walk.finish()
+    with suppress(CutShortError):
+        if not walk.opens(b"{"):
+            walk.pass_over()
+        else:
+            for name in walk.names():
+                if name == TOOL:
+                    tools = []
+                if name == TOOL and walk.opens(b"["):
+                    tools += [_go_through(walk, take) for _ in walk.items()]
+                else:
+                    walk.pass_over()
+        walk.finish()
     return tools
 
 
@@ -100,14 +119,19 @@ def _pass_over(walk: Walk, _name: str, _section: str | None) -> None:
 
 
 def _go_through(walk: Walk, take: Take) -> dict[str, Any] | None:
-    """Goes through one process."""
+    """Goes through one process, or what there is of it."""
     if not walk.opens(b"{"):
         walk.pass_over()
         return None
     found: dict[str, Any] = {}
-    for name in walk.names():
-        grouped = name in GROUPS and walk.opens(b"{")
-        found[name] = {s: take(walk, name, s) for s in walk.names()} if grouped else take(walk, name, None)
+    with suppress(CutShortError):
+        for name in walk.names():
+            if name in GROUPS and walk.opens(b"{"):
+                found[name] = sections = dict[str, Any]()
+                for section in walk.names():
+                    sections[section] = take(walk, name, section)
+            else:
+                found[name] = take(walk, name, None)
     return found
 
 

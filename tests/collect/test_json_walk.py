@@ -3,12 +3,13 @@
 import json
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from tracelode.collect.json_walk import NotJsonError, Walk
+from tracelode.collect.json_walk import CutShortError, NotJsonError, Walk
 
 TEXT = (
     '{"a": [1, -2.50, 1e3, true, null, "q\\"\\\\", "\\u00e9\\ud83d\\ude00 é\U0001f600"], "\\u0062" : {"c": [[], {}], '
@@ -41,6 +42,52 @@ def test_a_text_cut_anywhere_into_blocks_gives_the_same_value() -> None:
         assert whole(iter([raw[:cut], raw[cut:]])) == VALUE, cut
     for size in (1, 2, 3, 7):
         assert whole(iter([raw[at : at + size] for at in range(0, len(raw), size)])) == VALUE, size
+
+
+def begins(part: Any, value: Any) -> bool:
+    """Whether the part is what comes first in the value."""
+    if isinstance(value, dict):
+        names = [*value][: len(part)]
+        open_ones = names[-1:]
+        return [*part] == names and all(
+            begins(part[name], value[name]) if name in open_ones else part[name] == value[name] for name in names
+        )
+    return part == (value[: len(part)] if isinstance(value, list) else value)
+
+
+@pytest.mark.parametrize("size", [3, 1000])
+def test_a_text_cut_short_gives_what_is_whole_where_that_may_be(size: int) -> None:
+    raw, most = TEXT.encode(), 0
+    for cut in range(1, len(raw.rstrip())):
+        walk = Walk((raw[at : min(at + size, cut)] for at in range(0, cut, size)), mends=True)
+        assert walk.opens(b"{")
+        found: dict[str, Any] = {}
+        with suppress(CutShortError):
+            for name in walk.names():
+                found[name] = value_of(walk)
+        assert (walk.cut, walk.place) == (True, cut)
+        walk.finish()
+        assert begins(found, VALUE), cut
+        most = max(most, len(found))
+        with pytest.raises(NotJsonError) as fault:
+            whole(iter([raw[:cut]]))
+        assert not isinstance(fault.value, CutShortError)
+    assert most == len(VALUE)
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}, {"b": [2, 3]}, "c", []]', '{"a": [], "b": "c", "d": {}}'])
+def test_a_missing_comma_is_put_in_where_that_may_be(text: str) -> None:
+    commas = [at for at in range(len(text)) if text.startswith(", ", at) and text[at + 2] in '["{']
+    assert len(commas) > 1
+    for at in commas:
+        changed = f"{text[:at]} {text[at + 1 :]}".encode()
+        walk = Walk(iter([changed]), mends=True)
+        assert value_of(walk) == json.loads(text)
+        assert (walk.mended, walk.first_mended, walk.cut) == (1, at + 2, False)
+        with pytest.raises(NotJsonError):
+            whole(iter([changed]))
+    with pytest.raises(NotJsonError):
+        value_of(Walk(iter([b"[1 2]"]), mends=True))
 
 
 def test_elements_come_as_they_stand_in_the_text() -> None:
