@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from tests.oracle.accelprof_text import SIZE, lines_of, size_of, whole
-from tests.oracle.rows import Damaged, Row, Rows, rows
+from tests.oracle.rows import Damaged, Odd, Row, Rows, rows
 
 RULE, END = "-" * 80, "=" * 80
 PEAK, SUM, COUNT = (
@@ -44,19 +44,22 @@ def read(path: Path) -> Rows:
     accesses: list[Row] = []
     lives: set[Row] = set()
     group: Row | None = None
-    for line in body:
-        if told := GROUP.fullmatch(line):
+    for heading in body:
+        if told := GROUP.fullmatch(heading):
             pending: dict[str, int | str] = dict(zip(PENDING, map(whole, told.groups()[2:6]), strict=True))
             args = json.dumps(pending | ({"more": told[7]} if told[7] else {}), separators=(",", ":"))
             group = told[1], whole(told[2]), args
             continue
-        told = LAUNCH.fullmatch(line)
+        told = LAUNCH.fullmatch(heading)
         if not told or not group or not whole(told[2]):
-            raise Damaged(f"a line that does not belong there: {line[:60]}")
+            raise Damaged(f"a line that does not belong there: {heading[:60]}")
         launch = whole(told[2]) - 1, told[1]
         launches.append((*launch, *group[:2], *[None] * 6, group[2]))
-        for name, granularity, kind in LISTS:
-            for key, address, size in _list(name, next(body, "")):
+        listed = [next(body, "") for _ in LISTS]
+        if [line.split(maxsplit=1)[:1] for line in reversed(listed)] == [[name] for name, *_ in LISTS]:
+            raise Odd("lists in another order")
+        for (name, granularity, kind), line in zip(LISTS, listed, strict=True):
+            for key, address, size in _list(name, line):
                 accesses.append((*launch, address, key, size, granularity, None, None))
                 lives.add((key, kind, address, size))
     labels = _sums(head) | {"launches": str(len(launches))}
