@@ -7,7 +7,7 @@ help: ## show this list
 
 .venv/installed: pyproject.toml
 	python3 -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PY) -m pip install --quiet --no-compile --disable-pip-version-check -e '.[dev]'
 	touch $@
 
 setup: .venv/installed ## make .venv with tracelode and its development tools

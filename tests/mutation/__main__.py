@@ -33,7 +33,7 @@ def main() -> None:
     formats = kept.get("formats", {})
     failed = False
     for format in options.format or FORMATS:
-        tally = run(format, options.count, options.first)
+        tally = run([format], options.count, options.first)[format]
         formats[format] = _said(tally, options.first, options.count)
         failed |= bool(tally.failures)
         output.write_text(json.dumps({"date": today, **_machine(), "formats": dict(sorted(formats.items()))}, indent=1))

@@ -1,7 +1,12 @@
 """A few hundred damaged copies of every sample. Many more, and what became of them: `python -m tests.mutation`."""
 
+import json
+from collections.abc import Sequence
+from subprocess import CompletedProcess
+
 import pytest
 
+from tests.mutation import running
 from tests.mutation.mutate import mutant
 from tests.mutation.running import run
 from tests.mutation.worker import places
@@ -9,6 +14,8 @@ from tests.oracle.rows import oracle_of
 from tests.samples import FORMATS, SAMPLES, sample
 
 COUNT = 300
+GROUPS = 5
+"""Workers, each for so many of the formats: to start one takes as long as a hundred mutants."""
 
 
 def test_a_seed_gives_always_the_same_mutant() -> None:
@@ -38,10 +45,37 @@ def test_every_form_of_log_and_every_file_of_a_folder_is_damaged() -> None:
     assert places("proton") == [(sample("proton"), sample("proton"))]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_damaged_files_are_read_with_a_note_or_refused_with_file_and_fault(format: str) -> None:
-    tally = run(format, COUNT)
-    assert tally.failures == []
-    assert sum(tally.outcomes.values()) == COUNT
-    assert tally.outcomes["refused"] > 0
-    assert tally.compared > 0 or oracle_of(format) is None
+def test_a_worker_that_dies_is_a_failure_and_another_goes_on_behind_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[str]] = []
+
+    def worker(command: list[str], **_: object) -> CompletedProcess[str]:
+        given.append(command[3:])
+        said: list[dict[str, object]] = []
+        for part in command[3:]:
+            format, first, count = part.split(":")
+            for seed in range(int(first), int(first) + int(count)):
+                said.append({"format": format, "begun": seed})
+                if (format, seed) == ("b", 2):
+                    return CompletedProcess(command, -9, "\n".join(map(json.dumps, said)), "killed")
+                said.append({"format": format, "seed": seed, "outcome": "accepted", "error": ""})
+        return CompletedProcess(command, 0, "\n".join(map(json.dumps, said)), "")
+
+    monkeypatch.setattr(running.subprocess, "run", worker)
+    tallies = run(["a", "b", "c"], 4)
+    assert given == [["a:0:4", "b:0:4", "c:0:4"], ["b:3:1", "c:0:4"]]
+    assert {format: dict(tally.outcomes) for format, tally in tallies.items()} == {
+        "a": {"accepted": 4},
+        "b": {"accepted": 3, "failure": 1},
+        "c": {"accepted": 4},
+    }
+    assert [failure["seed"] for failure in tallies["b"].failures] == [2]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("formats", [FORMATS[first::GROUPS] for first in range(GROUPS)], ids=" ".join)
+def test_damaged_files_are_read_with_a_note_or_refused_with_file_and_fault(formats: Sequence[str]) -> None:
+    for format, tally in run(formats, COUNT).items():
+        assert tally.failures == [], format
+        assert sum(tally.outcomes.values()) == COUNT, format
+        assert tally.outcomes["refused"] > 0, format
+        assert tally.compared > 0 or oracle_of(format) is None, format

@@ -1,4 +1,4 @@
-"""Reads mutants of one sample in one process under limits: `python -m tests.mutation.worker FORMAT FIRST COUNT`.
+"""Reads mutants of samples in one process under limits: `python -m tests.mutation.worker FORMAT:FIRST:COUNT...`.
 
 Prints a line of JSON before and after each mutant, so that a killed process tells which one killed it.
 """
@@ -39,23 +39,24 @@ class Hang(BaseException):
     """A mutant has taken too long."""
 
 
-def main(format: str, first: int, count: int) -> None:
-    """Reads the mutants of those seeds and prints what became of each."""
+def main(parts: list[str]) -> None:
+    """Reads the mutants of those formats and seeds, and prints what became of each."""
     most = MOST_BYTES + max(0, _status("VmData") - _status("VmRSS"))
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_BYTES, MOST_BYTES))
     signal.signal(signal.SIGPROF, _hang)
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        reading = _Reading(format, Path(folder))
-        for seed in range(first, first + count):
-            _say({"begun": seed})
-            begun = time.process_time()
-            said = reading.read(seed)
-            _say({"seed": seed, "seconds": round(time.process_time() - begun, 3), **said})
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    _say({"peak_bytes": peak})
+    for format, first, count in (part.split(":") for part in parts):
+        with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+            reading = _Reading(format, Path(folder))
+            for seed in range(int(first), int(first) + int(count)):
+                _say({"format": format, "begun": seed})
+                begun = time.process_time()
+                said = reading.read(seed)
+                _say({"format": format, "seed": seed, "seconds": round(time.process_time() - begun, 3), **said})
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        _say({"format": format, "peak_bytes": peak})
 
 
 def _status(name: str) -> int:
@@ -165,4 +166,4 @@ def _failure(kind: str, text: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1:])
