@@ -32,7 +32,7 @@ LEVELS = 4
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-QUOTE, COMMA, COLON = 34, 44, 58
+QUOTE, COMMA = 34, 44
 OPENING = frozenset(b'{["')
 NUMBER_BEGINS = re.compile(r"\d(?:\.|[eE][+-]?)?")
 """From the last digit of what was read on, where the text ends within a number, or may do."""
