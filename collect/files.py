@@ -13,7 +13,7 @@ from ..store.errors import Error, OpaqueFile, UnreadableFile
 from ..store.parts import load, names
 from ..store.trace import Facts
 from .archives import Listing, Member, archive_in, weight
-from .packing import HEAD, beginning, unpack
+from .packing import HEAD, PARQUET, beginning, unpack
 from .places import Place, Status, StatusLike
 from .sink import Sink
 
@@ -209,7 +209,15 @@ def reader_of(file: TraceFile) -> tuple[str, Reader]:
     unknown = f"not a trace of a known format (it begins {_beginning(file.head)})"
     if file.damage:
         raise OpaqueFile(f"{file.path}: {file.damage}; what comes before is {unknown}", "copy the file again")
+    if file.packing is None and file.head.startswith(PARQUET) and not _ends_with(Path(str(file.path)), PARQUET):
+        raise OpaqueFile(f"{file.path}: Parquet without its end: cut short or damaged", "copy the file again")
     raise UnreadableFile(f"{file.path}: {unknown}", f"formats: {', '.join(names('reader'))}")
+
+
+def _ends_with(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as content:
+        content.seek(-len(mark), os.SEEK_END)
+        return content.read() == mark
 
 
 def _beginning(head: bytes) -> str:

@@ -83,15 +83,16 @@ def inputs(given: Place, run: str | None, left_out: Callable[[str], None]) -> It
     given = looked_up(given)
     if not given.is_dir():
         yield from _file(given, given, run, left_out)
-    elif _is_trace(given):
+        return
+    named = _text(given.resolve().name if isinstance(given, Path) else given.name)
+    places = list(_walk(given, left_out))
+    if places == [given]:
         yield Input(given, given, run or _told_run(given))
-    else:
-        named = _text(given.resolve().name if isinstance(given, Path) else given.name)
-        places = list(_walk(given, left_out))
-        for place in places:
-            yield from _file(place, given, run or _told_run(place) or named, left_out)
-        if not places:
-            yield Input(given, given, run or named, nothing_in(given))
+        return
+    for place in places:
+        yield from _file(place, given, run or _told_run(place) or named, left_out)
+    if not places:
+        yield Input(given, given, run or named, nothing_in(given))
 
 
 def _told_run(place: Place) -> str | None:
@@ -145,16 +146,32 @@ def _stem(name: str) -> str:
     return name
 
 
-def _is_trace(folder: Place) -> bool:
+def _reader(folder: Place) -> str | None:
+    """The name of the reader that takes the folder for one trace."""
     try:
-        reader_of(open_file(folder))
-    except UnreadableFile:
+        return reader_of(open_file(folder))[0]
+    except Error:
+        return None
+
+
+def _is_part(path: Path, reader: str) -> bool:
+    """Whether what lies in a folder that is one trace belongs to it, or is no trace itself."""
+    if path.is_dir() or _archive(path) is not None:
         return False
-    return True
+    try:
+        return reader_of(open_file(path))[0] == reader
+    except UnreadableFile:
+        return True
+    except Error:  # as reading it will say
+        return False
 
 
 def _walk(folder: Place, left_out: Callable[[str], None]) -> Iterator[Place]:
-    """All files below, sorted; hidden ones are passed over, and a folder is met once whatever links lead to it."""
+    """All files below, sorted; hidden ones are passed over, and a folder is met once whatever links lead to it.
+
+    A folder that is one trace comes before what lies in it and is a trace of its own. What cannot be looked at comes
+    too: reading it says why.
+    """
     if isinstance(folder, Remote):
         start = len(str(folder).rstrip("/")) + 1
         yield from (o for o in folder.objects() if not any(part.startswith(".") for part in str(o)[start:].split("/")))
@@ -173,12 +190,14 @@ def _walk(folder: Place, left_out: Callable[[str], None]) -> Iterator[Place]:
                 continue
             seen.add((status.st_dev, status.st_ino))
             below = sorted((p for p in path.iterdir() if not p.name.startswith(".")), key=lambda p: natural(p.name))
-        except OSError as error:
-            left_out(f"{path}: {error.strerror}")
-            continue
-        if path is not folder and _is_trace(path):
+        except OSError:
             yield path
+            continue
+        reader = _reader(path)
+        if reader is not None:
+            yield path
+            below = [one for one in below if not _is_part(one, reader)]
         elif (path / ARCHIVE_MARKER).is_file():
             left_out(f"{path}: an archive of tracelode")
-        else:
-            waiting.extend(reversed(below))
+            continue
+        waiting.extend(reversed(below))

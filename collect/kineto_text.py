@@ -106,12 +106,12 @@ class Window:
         self.at = end
 
 
-def members_of(text: str, damaged: Callable[[str], None]) -> tuple[dict[str, Any], str]:
-    """The members of the object, or objects, that the text is a part of (the first of each name); what follows them.
+def members_of(text: str, damaged: Callable[[str], None]) -> tuple[list[tuple[str, Any]], str]:
+    """The members of the object, or objects, that the text is a part of, in their order; what follows them.
 
     `damaged` is told of members that are not well formed, with their text.
     """
-    members: dict[str, Any] = {}
+    members: list[tuple[str, Any]] = []
     at = 0
     while found := MEMBER.search(text, at):
         end = _value_end(text, found.end())
@@ -119,7 +119,7 @@ def members_of(text: str, damaged: Callable[[str], None]) -> tuple[dict[str, Any
             return members, text[at:]
         try:
             value, faults = load(text[found.end() : end].encode("utf-8", "replace"))
-            members.setdefault(found[1][1:-1], value)
+            members.append((found[1][1:-1], value))
         except ValueError:
             faults = {"beyond mending"}
         if faults:

@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 from .database_columns import TEXT
 from .nsys_columnar import BATCH_ROWS, COMPLAINTS, implausible
 from .nsys_values import declared
+from .packing import PARQUET
 from .parquet_pages import unpacked_bytes
 
 __all__ = ["PARQUET", "ParquetTable", "columns_of", "open_table"]
-
-PARQUET = b"PAR1"
 
 
 class ParquetTable:

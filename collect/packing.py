@@ -14,11 +14,25 @@ from typing import IO, Any, NamedTuple
 from ..store.errors import Error, OpaqueFile, UnreadableFile
 from .places import Place
 
-__all__ = ["ALTERED", "BLOCK", "DAMAGE", "HEAD", "MOST_RATIO", "RATIO_FROM", "beginning", "packing_of", "unpack"]
+__all__ = [
+    "ALTERED",
+    "BLOCK",
+    "DAMAGE",
+    "HEAD",
+    "MOST_RATIO",
+    "PARQUET",
+    "RATIO_FROM",
+    "beginning",
+    "packing_of",
+    "unpack",
+]
 
 BLOCK = 1 << 20
 HEAD = 1 << 18
 GZIP, XZ, BZIP2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh"
+PARQUET = b"PAR1"
+"""Begins and ends every Parquet file, which packs its content itself."""
+
 MAGICS = {
     GZIP: "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",

@@ -6,10 +6,12 @@ becomes rows of the tables when it is full. Memory does not grow with the file b
 
 import json
 import re
+from collections import Counter
 
 from ...store.errors import UnreadableFile
 from ...store.trace import Facts
 from ..files import TraceFile
+from ..jsonrepair import with_repeated
 from ..jsonscan import FULL
 from ..kineto_batch import Batch
 from ..kineto_elements import Elements
@@ -24,7 +26,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 4
+VERSION = 5
 
 KINETO_MEMBER = re.compile(
     rb'\{\s*"(?:schemaVersion|deviceProperties|computeProperties|distributedInfo|traceName|baseTimeNanoseconds)"\s*:'
@@ -92,7 +94,7 @@ class _Reading:
         while follows != "end":
             if not self._list():
                 self._cut_off()
-                return members
+                return self._one_of_each(members, several=lists > 1)
             at = self._window.offset + self._window.at
             text, follows = self._window.find_more()
             lists += follows == "list"
@@ -100,7 +102,7 @@ class _Reading:
                 self._elements.read(text.encode(), at, damaged=True)
                 continue
             more, rest = members_of(text, self._rest)
-            members = more | members
+            members += more
         if self._window.dropped:
             self._sink.note(
                 "metadata-dropped",
@@ -111,7 +113,16 @@ class _Reading:
             self._sink.note("several-traces", "several traces in one file: read as one", count=lists)
         if rest.strip() != ("" if self._window.is_list else "}"):
             self._rest(rest)
-        return members
+        return self._one_of_each(members, several=lists > 1)
+
+    def _one_of_each(self, members: list[tuple[str, object]], *, several: bool) -> dict[str, object]:
+        """The members by name: of a name that comes again the last value; of several traces that of the first."""
+        if several:
+            return dict(reversed(members))
+        names = Counter(name for name, _ in members)
+        if repeated := [name for name, times in names.items() if times > 1]:
+            self._elements.note("duplicate-key", repeated[0][:80], len(repeated))
+        return with_repeated(members)
 
     @property
     def first_ns(self) -> int | None:

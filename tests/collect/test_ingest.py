@@ -8,6 +8,8 @@ import time
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.collect.small_traces import trace
@@ -170,10 +172,13 @@ def test_what_was_found_and_is_too_damaged_to_tell_is_an_error(tmp_path: Path) -
     at = content.index(b"bad.json") + len(b"bad.json")
     zipped.write_bytes(content[:at] + b"\xff" * 8 + content[at + 8 :])
     (tmp_path / "directory.zip").write_bytes(content[:-30])
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "other.parquet").read_bytes()[:-20])
 
     found = list(inputs(tmp_path, None, pytest.fail))
     outcomes = {outcome.input.place.name: outcome for outcome in read_all(found, tmp_path / "archive")}
     assert outcomes.pop("good.sqlite").new
+    assert outcomes.pop("other.parquet").left_out
     assert not any(outcome.left_out for outcome in outcomes.values())
     for name, said in {
         "cut-in-its-header.json.gz": "does not decompress: gzip: ends in the middle",
@@ -182,11 +187,24 @@ def test_what_was_found_and_is_too_damaged_to_tell_is_an_error(tmp_path: Path) -
         "cut.sqlite": "cut short: ",
         "bad.json": "Error -3 while decompressing data: invalid block type",
         "directory.zip": "damaged zip archive",
+        "cut.parquet": "Parquet without its end",
     }.items():
         error = outcomes.pop(name).error
         assert isinstance(error, OpaqueFile), error
         assert f"{name}: {said}" in error.message
     assert not outcomes
+
+
+def test_what_is_listed_in_a_folder_and_is_not_there_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "rank0.json").write_bytes(trace())
+    (tmp_path / "run" / "rank1.json").symlink_to(tmp_path / "gone")
+    found = list(inputs(tmp_path / "run", None, pytest.fail))
+    first, second = read_all(found, tmp_path / "archive")
+    assert first.new
+    assert second.error
+    assert (second.left_out, second.error.exit_code) == (False, 2)
+    assert second.error.message == f"{tmp_path}/run/rank1.json: no such file"
 
 
 def test_the_rank_is_the_files_own_before_that_of_its_name(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 import gzip
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.collect.small_traces import trace
 from tests.collect.test_archives import special, tar, zipped
-from tracelode.collect import inputs as module
+from tests.samples import sample
 from tracelode.collect.archives import Member
 from tracelode.collect.inputs import Input, inputs, place_of
 from tracelode.store import Error, UnreadableFile
@@ -42,8 +43,8 @@ def test_links_that_lead_in_a_circle_are_walked_once(tmp_path: Path) -> None:
     (tmp_path / "run" / "y").symlink_to(tmp_path / "run" / "a" / "x")
     os.mkfifo(tmp_path / "run" / "pipe")
     places, left_out, _ = found(tmp_path / "run")
-    assert places == ["a/x", "y"]
-    assert left_out == [f"{tmp_path}/run/broken: No such file or directory"]
+    assert places == ["a/x", "broken", "y"]  # reading the broken one says that it is not there
+    assert left_out == []
 
 
 def test_an_archive_of_tracelode_is_not_walked(tmp_path: Path) -> None:
@@ -52,14 +53,17 @@ def test_an_archive_of_tracelode_is_not_walked(tmp_path: Path) -> None:
     assert found(tmp_path)[:2] == (["x"], [f"{tmp_path}/traces: an archive of tracelode"])
 
 
-def test_a_folder_that_a_reader_takes_for_one_trace_is_not_walked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lay(tmp_path, run__report_pqtdir__a=b"1", run__report_pqtdir__b=b"1", run__x=b"1")
-    monkeypatch.setattr(module, "_is_trace", lambda place: place.name.endswith("_pqtdir"))
-    assert found(tmp_path / "run")[0] == ["report_pqtdir", "x"]
+def test_of_a_folder_that_a_reader_takes_for_one_trace_only_other_traces_are_walked(tmp_path: Path) -> None:
     folder = tmp_path / "run" / "report_pqtdir"
+    shutil.copytree(sample("nsys_parquet"), folder)
+    lay(tmp_path, run__x=b"1")
+    assert found(tmp_path / "run")[0] == ["report_pqtdir", "x"]
     assert list(inputs(folder, None, pytest.fail)) == [Input(folder, folder)]
+    lay(folder, **{"notes.txt": b"no trace", "other.json": trace(), "ranks__rank1.json": trace("b")})
+    (folder / "both.zip").write_bytes(zipped(("a.json", trace()), ("b.json", trace("c"))))
+    others = ["both.zip!/a.json", "both.zip!/b.json", "other.json", "ranks/rank1.json"]
+    assert found(folder) == ([str(folder), *others], [], {"report_pqtdir"})
+    assert found(tmp_path / "run")[0] == ["report_pqtdir", *(f"report_pqtdir/{other}" for other in others), "x"]
 
 
 def test_archives_are_opened_where_they_are_met(tmp_path: Path) -> None:

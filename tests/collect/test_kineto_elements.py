@@ -323,6 +323,19 @@ def test_events_that_do_not_name_their_process_are_counted(tmp_path: Path) -> No
     assert notes_of(trace) == {"no-process": 1}
 
 
+def test_of_a_member_of_the_file_that_is_given_twice_the_last_counts_and_it_is_told(tmp_path: Path) -> None:
+    events = json.dumps([duration("cpu_op", "op", 10, 1, 1000, 1)])
+    rank = '"distributedInfo": {"rank": %d}'
+    content = f'{{"baseTimeNanoseconds": 7, "mark": "a", {rank % 2}, "traceEvents": {events}, {rank % 5}, "mark": "b"}}'
+    trace = read_bytes(tmp_path, content.encode())
+    assert trace.facts.base_unix_ns == 7
+    assert trace.sql("select rank from process").to_dicts() == [{"rank": 5}]
+    assert {name: trace.facts.labels[name] for name in ("mark", "mark (2)")} == {"mark": "b", "mark (2)": "a"}
+    assert notes_of(trace) == {"duplicate-key": 2}
+    again = content.replace('"mark": "b"', '"baseTimeNanoseconds": 9')
+    assert read_bytes(tmp_path, again.encode()).facts.base_unix_ns == 9
+
+
 def test_two_files_written_into_one_give_the_events_of_both(tmp_path: Path) -> None:
     """Item 8: all ranks write to one path; what is cut in two is kept as it stands, the rest is read."""
     one, two = (
