@@ -11,6 +11,7 @@ from ..collect.inputs import Input
 from ..mining.mine import mine
 from ..store.archive import Archive
 from ..store.errors import Error, UnreadableFile
+from ..store.health import CUT
 from ..store.kinds import rules_mark
 from ..store.sources import Membership
 from ..store.version import code_hash
@@ -83,9 +84,7 @@ def read(task: ReadTask) -> WasRead:
         except Error as failed:
             error = failed
     cut = tuple(
-        f"{task.input.place}: {note.meaning} ({note.example or ''})"
-        for note in outcome.trace.notes
-        if note.kind == "truncated"
+        f"{task.input.place}: {note.meaning} ({note.example or ''})" for note in outcome.trace.notes if note.kind in CUT
     )
     return WasRead(outcome.trace.id, outcome.new, error, cut=cut)
 

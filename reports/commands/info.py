@@ -84,6 +84,7 @@ def _as_data(health: "Health") -> dict[str, Any]:
 
 
 def _as_text(answer: dict[str, Any], health: "Health") -> str:
+    from ...store.health import CUT
     from ..health import remarks
     from ..text import clean
     from ..units import show
@@ -101,7 +102,8 @@ def _as_text(answer: dict[str, Any], health: "Health") -> str:
         for at, (label, text) in enumerate(labels)
     ]
     lines.append("")
-    lines += [_line(key, _fact(key, value, answer["tables"])) for key, value in answer["facts"].items()]
+    nothing = "none found" if any(note.kind in CUT for note in health.notes) else "none recorded"
+    lines += [_line(key, _fact(key, value, answer["tables"], nothing)) for key, value in answer["facts"].items()]
     lines += ["", _line("table", "rows")]
     lines += [_line(name, show(count, "count")) for name, count in answer["tables"].items()]
     return "\n".join(lines) + "\n"
@@ -125,13 +127,13 @@ def _line(label: str, value: str) -> str:
 SOURCE_OF_FACT = {"kernel": "kernel", "longest": "kernel", "memcpy": "copy", "memset": "fill"}
 
 
-def _fact(key: str, value: Any, tables: dict[str, int]) -> str:
+def _fact(key: str, value: Any, tables: dict[str, int], nothing: str) -> str:
     from ..text import clean, shorten
     from ..units import show
 
     table = next((table for begin, table in SOURCE_OF_FACT.items() if key.startswith(begin)), None)
     if table is not None and table not in tables:
-        return "none recorded"
+        return nothing
     if value is None:
         return "not stated"
     if key == "longest_kernel":

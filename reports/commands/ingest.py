@@ -74,11 +74,12 @@ def _inputs(paths: tuple[str, ...], run: str | None) -> list["Input"]:
 
 
 def _warn_of_cut(outcome: "Outcome") -> None:
-    """Says of a file that was cut short that it was: its trace looks like one of a program that did less."""
+    """Says of a file that was cut short or damaged that it was: its trace looks like one of a program that did less."""
+    from ...store.health import CUT
     from ..text import clean
 
     for note in outcome.trace.notes if outcome.trace else ():
-        if note.kind == "truncated":
+        if note.kind in CUT:
             place = clean(str(outcome.input.place))
             click.echo(f"warning: {place}: {clean(note.meaning)} ({clean(note.example or '')})", err=True)
 

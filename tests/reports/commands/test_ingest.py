@@ -13,6 +13,7 @@ import pytest
 from tests.collect.object_store import serving
 from tests.collect.small_traces import trace
 from tests.collect.test_archives import tar, zipped
+from tests.samples import sample
 from tracelode.reports.cli import main
 
 
@@ -208,6 +209,19 @@ def test_a_file_that_was_cut_short_is_warned_of(tmp_path: Path, ingest: Ingest) 
     rows, said = ingest(tmp_path / "cut.json")
     assert [row["state"] for row in rows] == ["new"]
     assert said[0].startswith(f"warning: {tmp_path}/cut.json: the file ends early: events after that point are missing")
+
+
+def test_a_file_that_was_damaged_is_warned_of_and_what_is_not_there_may_have_been(
+    tmp_path: Path, ingest: Ingest, run: Run
+) -> None:
+    content = sample("perfetto").read_bytes()
+    (tmp_path / "cut.pftrace").write_bytes(content[: len(content) // 10])
+    _, said = ingest(tmp_path / "cut.pftrace")
+    assert said[0].startswith(f"warning: {tmp_path}/cut.pftrace: the file is cut or damaged: what follows that place")
+    lines = run("info", tmp_path / "cut.pftrace", "--archive", tmp_path / "t").stdout.splitlines()
+    assert "kernels                 none found" in lines
+    whole = run("info", sample("memory_snapshot")).stdout.splitlines()
+    assert "kernels                 none recorded" in whole
 
 
 def test_a_folder_without_an_archive_is_no_sound_archive(tmp_path: Path, run: Run) -> None:
