@@ -48,9 +48,9 @@ GIVES: Mapping[str, Mapping[str, str]] = {
     "nvprof_text": {"kernel": "nvprof --print-gpu-trace", "copy": "nvprof --print-gpu-trace"},
     "kfd_smi": dict.fromkeys(("fault", "migration"), "python -m tracelode.collect.kfd_recorder"),
     "rocpd": ROCPROFV3 | KFD,
-    "rocprofv3-csv": ROCPROFV3,
-    "rocprofv3-json": ROCPROFV3 | KFD,
-    "rocprof-v1": {"kernel": "rocprof --stats", "copy": "rocprof --hsa-trace", "api": "rocprof --hip-trace"},
+    "rocprofv3_csv": ROCPROFV3,
+    "rocprofv3_json": ROCPROFV3 | KFD,
+    "rocprof_v1": {"kernel": "rocprof --stats", "copy": "rocprof --hsa-trace", "api": "rocprof --hip-trace"},
 }
 
 

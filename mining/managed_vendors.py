@@ -18,7 +18,7 @@ __all__ = [
 AMD_FORMATS = ("rocp", "rpd", "kfd_smi", "unified_memory")
 """Beginnings of the names of formats that AMD's tools write, for traces that describe no device."""
 
-BY_NODE = frozenset({"kfd_smi", "rocpd", "rocprof-v1", "rocprofv3-csv", "rocprofv3-json"})
+BY_NODE = frozenset({"kfd_smi", "rocpd", "rocprof_v1", "rocprofv3_csv", "rocprofv3_json"})
 """Formats in which a device has the number of its node: processors come first, and count."""
 
 NVIDIA_FAULTS = (

@@ -62,7 +62,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     else:
         _read_kernels(read_table(file.blocks(), rows), rows)
     rows.close()
-    return Facts(format="rocprof-v1", producer="rocprof v1", labels=labels)
+    return Facts(format="rocprof_v1", producer="rocprof v1", labels=labels)
 
 
 def _read_json(timeline: Timeline, rows: Rows) -> dict[str, str]:

@@ -68,7 +68,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     run.table(file)
     run.finish()
     return Facts(
-        format="rocprofv3-csv",
+        format="rocprofv3_csv",
         producer="rocprofv3",
         clock="boottime",
         labels={"files": ", ".join((file.path.name, *companions))} if companions else {},

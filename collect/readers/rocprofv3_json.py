@@ -56,7 +56,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     except NotJsonError as fault:
         raise refusal(file, fault, lambda walk: _go(walk, _pass_over)) from fault
     return Facts(
-        format="rocprofv3-json",
+        format="rocprofv3_json",
         producer="rocprofv3",
         host=next(filter(None, hosts), None),
         clock="boottime",

@@ -46,7 +46,7 @@ def read(file: TraceFile, sink: Sink) -> Facts:
     rows = Rows(sink)
     _Reading(rows, Timeline(file, rows)).read()
     rows.close()
-    return Facts(format="rpd-json", producer="rocmProfileData rpd2tracing")
+    return Facts(format="rpd_json", producer="rocmProfileData rpd2tracing")
 
 
 class _Reading:

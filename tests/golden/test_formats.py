@@ -53,6 +53,7 @@ def test_a_sample_is_read_as_reviewed(format: str, traces: Any) -> None:
     if os.environ.get("TRACELODE_GOLDEN") == "write":
         expected.write_text(text)
     assert json.loads(text) == json.loads(expected.read_text())
+    assert trace.facts.format == format  # as the table `source` calls it
 
 
 @pytest.mark.parametrize("format", SAME_RUN)
