@@ -38,6 +38,13 @@ UNDECIDED = re.compile(r"\n[ \t]*(?:\]\s*)?\Z")
 ROCMINFO = frozenset({"duplicate-key"})
 """What is usual in the lines of rocminfo around the events: all values of a name are kept."""
 
+CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f"
+HOLE = re.compile(rf"(?=[{CONTROL}\ufffd]{{4}})\ufffd*[{CONTROL}]|\ufffd{{64}}")
+"""Bytes in a row that are no text, as a crash of the machine leaves them: events may have stood there.
+
+A name that is not UTF-8 has no control characters, and fewer bytes.
+"""
+
 LIST = "traceEvents"
 EXAMPLE = 120
 PIECES = 1000
@@ -127,10 +134,10 @@ class Timeline:
     def _well_formed(self, raw: bytes, *, usual: frozenset[str] = frozenset()) -> Any:
         """The value, its faults counted but for the usual ones.
 
-        Raises `NotJsonError` where it is not as JSON, or Python's own module, spells it.
+        Raises `NotJsonError` where it is not as JSON, or Python's own module, spells it, and where it has a hole.
         """
         try:
-            value, faults = load(raw)
+            value, faults = _load_without_hole(raw)
             if "non-finite" in faults:
                 json.loads(raw.decode(errors="replace"), strict=False)
         except ValueError as error:
@@ -202,7 +209,7 @@ class Timeline:
             unclear = np.flatnonzero(~heads.clean)
             for number, raw in zip((before + unclear).tolist(), texts(heads.run, unclear), strict=True):
                 try:
-                    value, faults = load(raw.strip())
+                    value, faults = _load_without_hole(raw.strip())
                 except ValueError:
                     damaged[number] = raw.decode()
                     continue
@@ -234,7 +241,7 @@ class Timeline:
             value, faults = load(b"{" + rest.encode())
         except ValueError:
             value, faults = None, {"mended"}
-        if "mended" in faults:
+        if "mended" in faults or HOLE.search(rest):
             self._rows.sink.note(
                 "metadata-damaged",
                 "what the file says of itself around its events is cut off or damaged: some of it is missing",
@@ -264,6 +271,13 @@ class Timeline:
             self._loose += begun and not joined
             yield part
             begun, joined = begun or part.strip() != "{}", following
+
+
+def _load_without_hole(raw: bytes) -> tuple[Any, set[str]]:
+    """As `load`, but `ValueError` also where the text has a hole: what stands around it may be of two events."""
+    if HOLE.search(raw.decode(errors="replace")):
+        raise ValueError("a hole")
+    return load(raw)
 
 
 def _split(window: TextWindow, end: int | None) -> Iterator[tuple[str, bool]]:

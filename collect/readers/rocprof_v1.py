@@ -21,7 +21,7 @@ from ..sqlite import MAGIC, Database, open_database, schema
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 LANE_NAME = (
     rb'\{\s*"args"\s*:\s*\{\s*"name"\s*:\s*"[^"]*"\s*\}\s*,\s*"ph"\s*:\s*"M"\s*,\s*"pid"\s*:\s*\d+\s*,'

@@ -22,7 +22,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 2
+VERSION = 3
 
 BEGINNING = re.compile(rb'\s*(\{\s*"traceEvents"\s*:\s*)?\[\s*\{\s*\}\s*(,|\])')
 OWN = re.compile(

@@ -94,6 +94,44 @@ def test_a_damaged_element_does_not_mend_the_file_as_a_whole(tmp_path: Path) -> 
     assert told.notes == {"mended": 1}
 
 
+THIRD = {"ph": "X", "name": "c", "ts": 3}
+THREE = text(*(json.dumps(event) for event in (FIRST, SECOND, THIRD)))
+
+
+def filled(begin: str, end: str, fill: bytes) -> bytes:
+    """Three events, the text from the one place to the other overwritten."""
+    first, last = THREE.index(begin), THREE.index(end)
+    return THREE[:first].encode() + fill + THREE[last:].encode()
+
+
+FILLS = {"few": b"\0" * 4, "block": b"\0" * 4096, "mixed": b"\xff\xfe\x01\xff", "ones": b"\xff" * 4096}
+
+
+@pytest.mark.parametrize("fill", FILLS.values(), ids=FILLS)
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [('me": "a"', 'me": "b"'), ('a", "ts": 1', 'b", "ts": 2'), ('"name": "a"', '"name": "b"'), ("}\n,", '"b"')],
+    ids=["in names", "in texts", "between members", "behind an event"],
+)
+def test_two_events_joined_by_a_hole_are_not_mended_into_one(tmp_path: Path, begin: str, end: str, fill: bytes) -> None:
+    told = Told(tmp_path, filled(begin, end, fill))
+    assert (told.events[-1], told.others, told.notes["damaged"]) == (THIRD, 1, 1)
+    assert not {"mended", "control-character"} & told.notes.keys()
+
+
+@pytest.mark.parametrize("fill", [b"\0" * 3, b"\xff" * 63, b"\n\t\r\n\t"], ids=["few", "another encoding", "blanks"])
+def test_some_bytes_that_are_no_text_are_no_hole(tmp_path: Path, fill: bytes) -> None:
+    told = Told(tmp_path, WHOLE.encode().replace(b'"a"', b'"a' + fill + b'"'))
+    assert told.events == [FIRST | {"name": "a" + fill.decode(errors="replace")}, SECOND]
+    assert "damaged" not in told.notes
+
+
+def test_a_hole_behind_the_events_is_told_and_what_is_around_it_is_kept(tmp_path: Path) -> None:
+    told = Told(tmp_path, WHOLE.replace('"v"', '"v' + "\0" * 4 + '"'))
+    assert (told.events, told.members) == ([FIRST, SECOND], {"otherData": {"k": "v" + "\0" * 4}})
+    assert told.notes == {"metadata-damaged": 1}
+
+
 def test_what_is_no_object_is_kept_whether_the_file_is_whole_or_not(tmp_path: Path) -> None:
     told = Told(tmp_path, WHOLE.replace("{}", "{}, 7, [1]"))
     assert (told.events, told.others, told.notes) == ([FIRST, SECOND], 2, {"damaged": 2})
@@ -143,6 +181,7 @@ CONTENTS = {
     "invalid": text(json.dumps(FIRST), '{"name": "?"}').encode().replace(b"?", b"\xe2\x82\xff"),
     "cut": text(*ODD, json.dumps(FIRST))[:-60].encode(),
     "damaged": text(json.dumps(FIRST), '{"a": é}', "{]\n ] ,{", json.dumps(SECOND), '{"b": "x\n]\n}"}').encode(),
+    "hole": filled('a", "ts": 1', 'b", "ts": 2', b"\0" * 40),
     "closed twice": WHOLE.encode() + b'  \n ] \n\n ,"x": 1',
     "more behind": WHOLE[:-20].encode() + b',\n"broken',
 }

@@ -113,6 +113,14 @@ def test_an_event_in_a_lane_that_nobody_knows_goes_to_other(tell: Callable[..., 
     assert [(r["kind"], r["time_ns"]) for r in told["other"]] == [("X", 5)]
 
 
+def test_two_events_joined_by_a_hole_are_no_event(tell: Callable[..., Told]) -> None:
+    whole = text(CALL, COPY, KERNEL, KERNEL)
+    first, last = whole.index("hipMalloc"), whole.index("add(float*)")
+    told = tell(whole[:first] + "\0" * (last - first) + whole[last:])
+    assert len(told["kernel"]) == 1 and not {"api", "copy"} & told.tables.keys()
+    assert (told.counts()["damaged"], len(told["other"])) == (1, 1)
+
+
 def test_a_list_that_nowhere_opens_is_read_when_it_holds_events(tell: Callable[..., Told]) -> None:
     told = tell(text(KERNEL, CALL).removeprefix('{ "traceEvents":[{}\n'))
     assert (len(told["kernel"]), len(told["api"])) == (1, 1)

@@ -9,6 +9,7 @@ from tests.collect.reading import Told, damaged, read
 from tracelode.collect.files import open_file
 from tracelode.collect.readers import rpd_json
 from tracelode.store.errors import UnreadableFile
+from tracelode.store.health import UNRELIABLE
 
 LANES = [
     {"name": "process_name", "ph": "M", "pid": "2", "args": {"name": "GPU2"}},
@@ -112,6 +113,18 @@ def test_a_damaged_event_is_kept_as_it_stood(tell: Callable[..., Told]) -> None:
     assert told.counts()["damaged"] == 1
     assert "gemm(float*)" in told["other"][0]["json"]
     assert [r["name"] for r in told["api"]] == ["hipLaunchKernel"]
+
+
+def test_two_arrows_joined_by_a_hole_are_no_arrow_and_make_counts_unreliable(tell: Callable[..., Told]) -> None:
+    begin = {"pid": "70", "tid": "71", "cat": "api_op", "name": "api_op", "ts": "4", "id": "1", "ph": "s"}
+    end = {"pid": "2", "tid": "1", "cat": "api_op", "name": "api_op", "ts": "5", "id": "1", "ph": "f", "bp": "e"}
+    whole = text(KERNEL, CALL, begin, end, begin | {"id": "2"}, end | {"id": "2"})
+    first, last = whole.index('at": "api_op"'), whole.rindex('"ts": "4", "id": "2"')
+    told = tell(whole[:first] + "\0" * (last - first) + whole[last:])
+    assert [(row["id"], row["phase"]) for row in told["flow"]] == [(2, "f")]
+    assert (told.counts()["damaged"], len(told["other"])) == (1, 1)
+    assert "mended" not in told.notes
+    assert "damaged" in UNRELIABLE
 
 
 def test_damage_gives_rows_or_an_unreadable_file_and_nothing_else(tmp_path: Path) -> None:
