@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 
 from .files import TraceFile
 
-__all__ = ["MARKED", "Layout", "decoder_of", "layout_of", "lines", "quantity", "with_units"]
+__all__ = ["LONGEST_LINE", "MARKED", "Layout", "decoder_of", "layout_of", "lines", "quantity", "with_units"]
 
 MARKED = re.compile(r"={2}(\d+)={2} (.*)|={8} (.*)")
 """A line of nvprof's own: `==pid== text` of a run, `======== text` of an imported profile."""
@@ -24,6 +24,8 @@ UNIT = re.compile(r"[KMGT]?B(/s)?|[mun]?s|%|")
 NUMBER = re.compile(r"(-?[0-9]{1,19})(?:\.([0-9]{1,19}))?([A-Za-z]{0,2})")
 MOST = 2**62
 LONGEST_LINE = 1 << 20
+"""Characters at which a longer line is cut."""
+
 EMPTY = ("", "-")
 
 

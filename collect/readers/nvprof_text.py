@@ -9,13 +9,13 @@ from itertools import pairwise
 
 from ...store.trace import Facts
 from ..files import TraceFile
-from ..nvprof_print import MARKED, Layout, decoder_of, layout_of, lines, with_units
+from ..nvprof_print import LONGEST_LINE, MARKED, Layout, decoder_of, layout_of, lines, with_units
 from ..nvprof_rows import Rows
 from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 3
+VERSION = 4
 
 OWN_LINE = re.compile(
     r"={2}\d+={2} (NVPROF is |Profiling (application|result)|Generated result file)"
@@ -29,6 +29,7 @@ PROFILED = re.compile(r"NVPROF is profiling process (\d{1,10}), command: (.*)")
 WARNED = re.compile(r"(Warning|Error): (.*)")
 LOST = re.compile(r"invalid timestamps|dropp|\blost\b|overflow|not all|insufficient|incomplete", re.IGNORECASE)
 LEGEND = re.compile(r"(Regs|SSMem|DSMem|(Src|Dst)(MemType| Dev| Ctx)): ")
+NUL = "\0"
 SUMMARY_ROWS = 100_000
 LONGEST = 300
 
@@ -49,8 +50,8 @@ def recognises(file: TraceFile) -> bool:
 def read(file: TraceFile, sink: Sink) -> Facts:
     """Hands every event to the sink and returns the facts; what is no row of a table is counted."""
     reading = _Reading(sink)
-    for line, ended in lines(file):
-        reading.take(line, ended=ended)
+    for number, (line, ended) in enumerate(lines(file), 1):
+        reading.take(line, number, ended=ended)
     return reading.finish()
 
 
@@ -67,8 +68,11 @@ class _Reading:
         self._sums = 0
         self._unplaced = 0
 
-    def take(self, line: str, *, ended: bool) -> None:
+    def take(self, line: str, number: int, *, ended: bool) -> None:
         """Reads one line."""
+        if NUL in line:
+            self._hole(line, number)
+            return
         if "\N{REPLACEMENT CHARACTER}" in line:
             meaning = "lines with bytes that are not UTF-8: each shown as the replacement character"
             self._sink.note("invalid-utf8", meaning, example=line[:LONGEST])
@@ -152,9 +156,7 @@ class _Reading:
                 meaning = "the file ends early: events after that point are missing"
                 self._sink.note("truncated", meaning, example=line[:LONGEST])
             elif layout.commas and line.count(",") >= len(layout.columns) - 2:
-                meaning = "lines of a table that are no row of it: kept in `other`"
-                self._sink.note("lost-line", meaning, example=line[:LONGEST])
-                self._rows.other("lost line", self._process, {"line": line})
+                self._lost(line, line[:LONGEST])
             else:
                 self._foreign(line)
             return
@@ -163,6 +165,17 @@ class _Reading:
             self._loose(line)
         elif not ended:
             self._unfinished(line)
+
+    def _hole(self, line: str, number: int) -> None:
+        """A crash of the machine leaves blocks of NULs: the line may be the halves of two, with others in between."""
+        self._awaited = False
+        more = " or more" if len(line) == LONGEST_LINE else ""
+        self._lost(line, f"line {number}: {line.count(NUL)} NUL characters{more}")
+
+    def _lost(self, line: str, example: str) -> None:
+        meaning = "lines of a table that are no row of it, and lines with NUL bytes: kept in `other`"
+        self._sink.note("lost-line", meaning, example=example)
+        self._rows.other("lost line", self._process, {"line": line})
 
     def _unfinished(self, line: str) -> None:
         meaning = "the last line of the file has no end: its last cell may be cut"

@@ -16,6 +16,8 @@ def read(path: Path) -> Rows:
     text = unpacked(path).decode("utf-8-sig", "replace")
     if not text.endswith("\n"):
         raise Damaged("the last line has no end")
+    if "\0" in text:
+        raise Damaged("bytes that are no text")
     lines = text.replace("\r\n", "\n").split("\n")[:-1]
     process, opened = 0, [OPENING.fullmatch(line) for line in lines if line.startswith("==")]
     for one in opened:

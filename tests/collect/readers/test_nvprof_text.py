@@ -16,6 +16,7 @@ from tracelode.collect.sink import Sink
 from tracelode.store import stored
 from tracelode.store.archive import Archive
 from tracelode.store.errors import UnreadableFile
+from tracelode.store.health import UNRELIABLE
 from tracelode.store.trace import Note
 
 Row = dict[str, Any]
@@ -121,6 +122,41 @@ def test_a_damaged_row_is_kept_and_makes_counts_unreliable(tell: Callable[..., T
     assert len(told["kernel"]) == 2
     assert told.notes["lost-line"].count == 1
     assert json.loads(told["other"][-1]["json"])["line"].startswith("1.0000050.0025")
+
+
+def with_hole(text: str, first: str, last: str, size: int = 4096) -> str:
+    """The text with NULs from the middle of the first row to the middle of the last."""
+    begin, end = text.index(first) + len(first) // 2, text.index(last) + len(last) // 2
+    return text[:begin] + "\0" * size + text[end:]
+
+
+def test_two_rows_joined_by_a_hole_are_no_event_and_make_counts_unreliable(tell: Callable[..., Told]) -> None:
+    told = tell(with_hole(TRACE, COPY, MOVE) + COPY)
+    assert [row["correlation"] for row in told["copy"] + told["fill"] + told["kernel"]] == [9, 12]
+    assert (len(told["migration"]), len(told["fault"])) == (0, 2)
+    assert (told.notes["lost-line"].count, told.notes["lost-line"].example) == (1, "line 6: 4096 NUL characters")
+    assert json.loads(told["other"][0]["json"])["line"].count("\0") == 4096
+    assert "lost-line" in UNRELIABLE
+
+
+def test_a_hole_in_a_padded_table_is_no_output_of_the_program(tell: Callable[..., Told]) -> None:
+    _, kernel, copy, *_ = PADDED.split("\n")
+    told = tell(OPENING + RESULT + with_hole(PADDED, kernel, copy))
+    assert not told.tables.keys() & {"kernel", "copy"}
+    assert (told.notes["lost-line"].count, told.notes["lost-line"].example) == (1, "line 5: 4096 NUL characters")
+    assert "other-text" not in told.notes
+
+
+def test_a_hole_over_a_header_makes_no_header_of_the_row_below(tell: Callable[..., Told]) -> None:
+    told = tell(OPENING + RESULT + with_hole(COLUMNS + COPY + KERNEL, COLUMNS, COPY) + TRACE)
+    assert (len(told["kernel"]), len(told["copy"])) == (1, 1)
+    assert {kind: told.notes[kind].count for kind in ("lost-line", "other-text")} == {"lost-line": 1, "other-text": 1}
+
+
+def test_a_hole_longer_than_a_line_can_be_is_told_as_far_as_it_is_read(tell: Callable[..., Told]) -> None:
+    told = tell(OPENING + RESULT + COLUMNS + "\0" * (3 << 20) + "\n" + COPY)
+    assert told.notes["lost-line"].example == f"line 6: {1 << 20} NUL characters or more"
+    assert len(told["copy"]) == 1
 
 
 def test_managed_memory_among_the_kernels_gives_faults_and_migrations(tell: Callable[..., Told]) -> None:
