@@ -22,7 +22,7 @@ from . import perfetto
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 4
+VERSION = 5
 
 BLOCK = 1 << 20
 PACKETS, PACKET, KIND = 1, "packet", "TracePacket"
