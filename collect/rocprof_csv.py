@@ -7,6 +7,11 @@ from .rocprof_rows import Rows
 
 __all__ = ["header_of", "read_table"]
 
+LONGEST_VALUE = 4 << 20
+"""Characters of a value: enough for any name, and few enough for a quote that is open to end somewhere."""
+
+LONGEST_KEPT = 1 << 20
+
 
 def header_of(head: bytes) -> tuple[str, ...]:
     """The names in the first line; empty where that is no line of CSV."""
@@ -28,7 +33,7 @@ def read_table(blocks: Iterable[bytes], rows: Rows) -> Iterator[dict[str, str]]:
     while True:
         read.clear()
         try:
-            values = next(lines, None)
+            values = _row(lines)
         except csv.Error:
             values = _loosely(read, rows)
         if values is None:
@@ -57,12 +62,26 @@ def _kept(lines: Iterable[str], read: list[str]) -> Iterator[str]:
         yield line
 
 
+def _row(reader: Iterator[list[str]]) -> list[str] | None:
+    """The next row; None at the end.
+
+    The csv module's limit of 128 KiB a value is one for the whole process: it is raised for as long as this takes.
+    """
+    before = csv.field_size_limit(LONGEST_VALUE)
+    try:
+        return next(reader, None)
+    finally:
+        csv.field_size_limit(before)
+
+
 def _loosely(lines: list[str], rows: Rows) -> list[str]:
     """The values of a row with quotes that do not pair up, which are text then; none where it is no row even so."""
     try:
-        values = next(csv.reader(lines), [])
-    except csv.Error as error:  # a value of more than 128 KiB
-        rows.sink.note("lost-line", "lines that are no CSV: left out", example=str(error))
+        values = _row(csv.reader(lines)) or []
+    except csv.Error as error:  # a line end within a row, or a value of more than 4 MiB
+        meaning = "lines that are no CSV: kept in `other`, up to a million characters of each"
+        rows.sink.note("lost-line", meaning, example=str(error))
+        rows.other("damaged", "".join(lines)[:LONGEST_KEPT])
         return []
     meaning = "lines in which quotes do not pair up: read as text, so that a value may be longer or shorter"
     rows.sink.note("loose-quote", meaning, example=lines[0][:120])

@@ -21,7 +21,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 3
+VERSION = 4
 
 SPAN = frozenset({"Start_Timestamp", "End_Timestamp"})
 FORMS: tuple[tuple[str, frozenset[str]], ...] = (

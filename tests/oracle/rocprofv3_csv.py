@@ -52,7 +52,11 @@ def _lines(path: Path) -> Iterator[dict[str, str]]:
     text = unpacked(path).decode("utf-8-sig", "replace")
     if not text.endswith("\n"):
         raise Damaged("the last line has no end")
-    header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    before = csv.field_size_limit(4 << 20)
+    try:
+        header, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
+    finally:
+        csv.field_size_limit(before)
     for line in lines:
         if not line:
             continue

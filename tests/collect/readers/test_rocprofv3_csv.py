@@ -1,3 +1,4 @@
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.collect.reading import Told, damaged, read
+from tracelode.collect import rocprof_csv
 from tracelode.collect.files import open_file
 from tracelode.collect.readers import rocprofv3_csv
 
@@ -217,6 +219,26 @@ def test_lines_that_are_no_csv_are_counted_and_the_next_one_is_read(tell: Callab
     told = tell(text(KERNELS, "a\rb", KERNEL))
     assert len(told["kernel"]) == 1
     assert told.counts() == {"lost-line": 1, "no-launch": 1}
+    assert told["other"] == [{"kind": "damaged", "json": '"a\\rb\\n"'}]
+
+
+def test_a_long_name_is_read_and_the_limit_of_the_csv_module_stays(tell: Callable[..., Told]) -> None:
+    before = csv.field_size_limit()
+    names = ["N" * 1_100_000, 'a"b,\n' + "M" * 200_000, "gemm(float*, int)"]
+    quoted = [name.replace('"', '""') for name in names]
+    told = tell(text(KERNELS, *(KERNEL.replace("gemm(float*, int)", name) for name in quoted)))
+    assert sorted(row["name"] for row in told["kernel"]) == sorted(names)
+    assert told.counts() == {"no-launch": 3, "overlap": 2}
+    assert csv.field_size_limit() == before
+
+
+def test_a_value_beyond_every_name_is_cut_in_other_and_the_next_row_is_read(tell: Callable[..., Told]) -> None:
+    long = KERNEL.replace("gemm(float*, int)", "N" * (rocprof_csv.LONGEST_VALUE + 1))
+    told = tell(text(KERNELS, long, KERNEL))
+    assert [row["name"] for row in told["kernel"]] == ["gemm(float*, int)"]
+    assert told.counts() == {"lost-line": 1, "no-launch": 1}
+    (kept,) = told["other"]
+    assert (kept["kind"], json.loads(kept["json"])) == ("damaged", long[: rocprof_csv.LONGEST_KEPT])
 
 
 def test_quotes_that_do_not_pair_up_are_text_and_counted(tell: Callable[..., Told]) -> None:
