@@ -132,7 +132,7 @@ class Columnar:
         except COMPLAINTS as error:
             if table.startswith(NEEDED):
                 raise UnreadableFile(f"{self.path}: table {table} is damaged: {_said(error)}", AGAIN) from error
-            self._mended["cut-table", table] += 1
+            self._mended["cut-table", table] = 1  # a table that is read twice is still one
 
     def _fitted(self, batch: pa.RecordBatch, columns: Mapping[str, pa.DataType], table: str) -> pa.RecordBatch:
         there = set(batch.schema.names)

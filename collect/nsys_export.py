@@ -16,7 +16,7 @@ import pyarrow.compute
 from ..store.errors import UnreadableFile
 from .database_columns import FARTHEST, INT, TEXT, Rows, fitting, near, placed
 from .nsys_columns import dictionary, nonzero
-from .nsys_source import NEEDED, Source
+from .nsys_source import NEEDED, STORED, Source
 from .sink import Sink
 
 __all__ = ["Export"]
@@ -59,8 +59,8 @@ class Export:
     def table(self, base: str) -> str | None:
         """The table of that plain name that is to be read: the newest version that holds rows; None when none does.
 
-        Raises `UnreadableFile` for a view where a table that the rest depends on should be, and for damage in such a
-        table; other damaged tables are left out, with a note.
+        Raises `UnreadableFile` for a view where a table of events or names should be, and for damage in a table that
+        the rest depends on; other damaged tables are left out, with a note.
         """
         if base not in self._tables:
             self._tables[base] = self._choose(base)
@@ -163,7 +163,7 @@ class Export:
     def _choose(self, base: str) -> str | None:
         versions = [name for _, name in sorted(self._names.get(base, ()), reverse=True)]
         views = [name for name in versions if name in self.source.views]
-        if views and views == versions and base.startswith(NEEDED):
+        if views and views == versions and base.startswith(STORED):
             raise UnreadableFile(
                 f"{self.source.path}: {views[0]} is a view, not a table", "export the report again with nsys export"
             )

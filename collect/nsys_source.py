@@ -6,10 +6,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-__all__ = ["EVENT_TABLES", "NEEDED", "OWN_TABLES", "TABLE", "Source"]
+__all__ = ["EVENT_TABLES", "NEEDED", "OWN_TABLES", "STORED", "TABLE", "Source"]
 
-NEEDED = ("StringIds", "CUPTI_ACTIVITY_KIND_", "NVTX_EVENTS")
+NEEDED = ("StringIds", "CUPTI_ACTIVITY_KIND_")
 """Tables (by the start of their names) without which the rest would tell a wrong story."""
+
+STORED = (*NEEDED, "NVTX_EVENTS")
+"""Tables that no exporter makes as views."""
 
 OWN_TABLES = (
     *("META_DATA_EXPORT", "EXPORT_META_DATA", "META_DATA_CAPTURE"),

@@ -13,7 +13,7 @@ from ..nsys_source import EVENT_TABLES, OWN_TABLES
 from ..sink import Sink
 from ..sqlite import open_database, schema
 
-VERSION = 3
+VERSION = 4
 
 KINDS = ("RUNTIME", "DRIVER", "KERNEL", "MEMCPY", "MEMSET", "SYNCHRONIZATION", "GRAPH_TRACE")
 NAMES = ("StringIds", "NVTX_EVENTS", *(f"CUPTI_ACTIVITY_KIND_{kind}" for kind in KINDS))
@@ -30,7 +30,7 @@ def recognises(file: TraceFile) -> bool:
 
 
 def read(file: TraceFile, sink: Sink) -> Facts:
-    """Hands every event to the sink and returns the facts; `UnreadableFile` for a damaged database."""
+    """Hands every event to the sink and returns the facts; `UnreadableFile` where a table that matters is damaged."""
     if not file.packing:
         file.digest()
     with open_database(file, NAMES) as database:

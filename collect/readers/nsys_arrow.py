@@ -24,7 +24,7 @@ from ..nsys_streams import FILE, STREAM, Part, StreamTable, find_parts, name_of,
 from ..places import Place
 from ..sink import Sink
 
-VERSION = 3
+VERSION = 4
 
 HEAD = 1 << 18
 BROKEN = "\N{REPLACEMENT CHARACTER}"

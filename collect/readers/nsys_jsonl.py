@@ -26,7 +26,7 @@ from ..nsys_source import TABLE
 from ..nsys_streams import Part, StreamTable, find_parts, name_of
 from ..sink import Sink
 
-VERSION = 3
+VERSION = 4
 
 LOOKED_AT = 50
 

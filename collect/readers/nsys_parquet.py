@@ -21,7 +21,7 @@ from ..nsys_reading import read_export
 from ..nsys_source import EVENT_TABLES, OWN_TABLES, TABLE
 from ..sink import Sink
 
-VERSION = 3
+VERSION = 4
 
 SUFFIX = ".parquet"
 MARKS = ({"start", "globalTid"}, {"start", "globalPid"}, {"id", "value"}, {"name", "value"}, {"id", "name", "label"})

@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.collect.reading import Row, Tables, Told, read, write
-from tracelode.collect import sqlite
+from tracelode.collect import ingest, sqlite
 from tracelode.collect.files import open_file, reader_of
 from tracelode.collect.readers import nsys
 from tracelode.collect.sink import Sink
 from tracelode.store.archive import Archive
 from tracelode.store.errors import OpaqueFile, UnreadableFile
+from tracelode.store.health import COUNTS, PART_LOST, health
 from tracelode.store.trace import Facts
 
 PID, TID = 4100, 4107
@@ -843,7 +844,12 @@ def test_a_damaged_export_is_refused_or_read_as_it_stands(tell: Callable[..., To
 
 def test_a_damaged_table_that_nothing_depends_on_is_left_out(tell: Callable[..., Told], tmp_path: Path) -> None:
     spans = [{"start": at, "end": at + 1, "globalTid": THREAD, "nameId": 22} for at in range(3000)]
-    for table, refused in (("OSRT_API", False), ("CUPTI_ACTIVITY_KIND_RUNTIME", True)):
+    for table, refused in (
+        ("OSRT_API", False),
+        ("NVTX_EVENTS", False),
+        ("CUPTI_ACTIVITY_KIND_RUNTIME", True),
+        ("CUPTI_ACTIVITY_KIND_MEMCPY", True),
+    ):
         path = write(tmp_path / "report.sqlite", minimal(**{table: spans}))
         with closing(sqlite3.connect(path)) as database:
             root = database.execute("select rootpage from sqlite_master where name = ?", [table]).fetchone()[0]
@@ -856,7 +862,34 @@ def test_a_damaged_table_that_nothing_depends_on_is_left_out(tell: Callable[...,
         else:
             told = tell(path)
             assert set(told.tables) == {"api", "kernel", "process", "device"}
-            assert told.notes["damaged-table"].example.startswith("OSRT_API: ")
+            assert told.notes["damaged-table"].example.startswith(f"{table}: ")
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_page_of_nvtx_that_is_zero_costs_the_ranges_alone(
+    tell: Callable[..., Told], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+) -> None:
+    monkeypatch.setattr(sqlite, "LARGE_FILE", 0 if large else 1 << 24)
+    copies = [{**KERNEL, "start": 200, "end": 210, "bytes": 64, "copyKind": 1}]
+    ranges = [{**RANGE, "start": at, "end": at + 5, "text": f"step {at}"} for at in range(600)]
+    path = write(tmp_path / "report.sqlite", minimal(CUPTI_ACTIVITY_KIND_MEMCPY=copies, NVTX_EVENTS=ranges))
+    content = bytearray(path.read_bytes())
+    page = content.index(b"step 300") // 4096 * 4096
+    content[page : page + 4096] = bytes(4096)
+    path.write_bytes(content)
+    told = tell(path)
+    assert set(told.tables) == {"api", "copy", "kernel", "process", "device"}
+    assert [(row["name"], row["start_ns"], row["end_ns"]) for row in told["kernel"]] == [(STRINGS[10], 100, 150)]
+    assert [(row["kind"], row["bytes"]) for row in told["copy"]] == [("HtoD", 64)]
+    assert [row["name"] for row in told["api"]] == [STRINGS[20]]
+    assert told.notes["damaged-table"].count == 1
+    assert told.notes["damaged-table"].example.startswith("NVTX_EVENTS: ")
+    trace, _ = ingest.read(path, Archive(tmp_path / "other"))
+    found = health(trace, {"range": "nsys profile --trace=nvtx"})
+    because = {one.quantity: [note.kind for note in one.because] for one in found.unreliable}
+    assert "damaged-table" in because[COUNTS]
+    (ranges,) = [one for one in found.missing if one.table == "range"]
+    assert (ranges.hint, ranges.doubt) == (None, PART_LOST)
 
 
 def test_a_file_cut_short_says_so(tmp_path: Path) -> None:

@@ -99,6 +99,23 @@ def test_what_comes_before_a_cut_is_read_if_the_names_do(tmp_path: Path, tell: C
         tell(path)
 
 
+def test_a_cut_table_of_ranges_in_a_folder_is_left_out_and_one_of_kernels_is_refused(
+    tmp_path: Path, tell: Callable[[Path], Told]
+) -> None:
+    folder = write_arrow_folder(tmp_path, TABLES)
+    whole = tell(folder)
+    ranges, kernels = (next(folder.glob(f"{name}.*")) for name in ("NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL"))
+    ranges.write_bytes(ranges.read_bytes()[:-100])
+    told = tell(folder)
+    assert [row["name"] for row in told["range"]] == ["read"]
+    assert told["kernel"] == whole["kernel"]
+    assert told.notes["damaged-table"].count == 1
+    assert told.notes["damaged-table"].example.startswith("NVTX_EVENTS: ")
+    kernels.write_bytes(kernels.read_bytes()[:-1000])
+    with pytest.raises(UnreadableFile, match="CUPTI_ACTIVITY_KIND_KERNEL is damaged"):
+        tell(folder)
+
+
 def test_one_table_of_a_folder_is_refused_with_the_folder_as_hint(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
     with pytest.raises(UnreadableFile) as caught:
         tell(write_arrow_folder(tmp_path, TABLES) / "CUPTI_ACTIVITY_KIND_KERNEL.arrow")

@@ -141,8 +141,37 @@ def test_a_long_text_that_is_named_often_does_not_fill_the_memory(tmp_path: Path
     assert tell(folder).notes["unread-table"].count == 60_000
     columns = {"start": number, "end": number, "globalTid": number, "text": text}
     pq.write_table(pa.table(columns), folder / "NVTX_EVENTS.parquet")
+    told = tell(folder)
+    assert [row["name"] for row in told["range"]] == ["read"]
+    assert (told.notes["cut-table"].count, told.notes["cut-table"].example) == (1, "NVTX_EVENTS")
+    kernels = {"start": number, "end": number, "globalPid": number, "name": text}
+    pq.write_table(pa.table(kernels), folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet")
     with pytest.raises(UnreadableFile, match="1,200,000,000 bytes of texts"):
         tell(folder)
+
+
+def test_a_damaged_table_of_ranges_is_left_out_or_cut_and_kernels_are_read(
+    tmp_path: Path, tell: Callable[[Path], Told]
+) -> None:
+    folder = write_parquet(tmp_path, TABLES)
+    whole = tell(folder)
+    rows = [{**RANGE, "start": at, "end": at + 1, "text": f"step {at}"} for at in range(90_000)]
+    path = folder / "NVTX_EVENTS.parquet"
+    options = {"row_group_size": 70_000, "compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(pa.Table.from_pylist(rows), path, **options)
+    content = path.read_bytes()
+    path.write_bytes(content[:-100])
+    told = tell(folder)
+    assert [row["name"] for row in told["range"]] == ["read"]
+    assert (told["kernel"], told["process"]) == (whole["kernel"], whole["process"])
+    assert told.notes["damaged-table"].count == 1
+    assert told.notes["damaged-table"].example.startswith("NVTX_EVENTS: ")
+    path.write_bytes(content.replace(b"step 80000", b"step 8000!"))
+    told = tell(folder)
+    assert [row["name"] for row in told["range"]][:3] == ["step 0", "step 1", "step 2"]
+    assert len(told["range"]) < 80_001
+    assert told["kernel"] == whole["kernel"]
+    assert (told.notes["cut-table"].count, told.notes["cut-table"].example) == (1, "NVTX_EVENTS")
 
 
 def test_a_column_to_choose_rows_by_may_be_text(tmp_path: Path, tell: Callable[[Path], Told]) -> None:
@@ -175,7 +204,7 @@ def test_a_cut_table_is_refused_where_it_matters_and_noted_elsewhere(
             outcome(whole, member.name, content[:cut], tell)
             for cut in range(0, len(content), max(1, len(content) // 25))
         }
-        needed = member.stem not in ("OSRT_API", "META_DATA_EXPORT")
+        needed = member.stem not in ("NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT")
         assert found == {"refused" if needed else "damaged-table"}, member.stem
 
 
