@@ -97,8 +97,9 @@ def _names(export: Export, base: str, rows: Rows) -> tuple[pa.Array, dict[str, p
         return names, {}
     missing = names.is_null()
     short = export.text(rows["shortName"]).cast(TEXT)
-    example = short.filter(missing)[0].as_py()
-    meaning = "kernels whose full name the export does not hold: the short one is in args"
+    told = short.filter(missing).drop_null()
+    example = told[0].as_py() if len(told) else None
+    meaning = "kernels whose full name the export does not hold: the short one is in args, where it holds that"
     export.sink.note("unnamed-kernel", meaning, count=names.null_count, example=example)
     return names, {"shortName": pc.if_else(missing, short, None)}
 

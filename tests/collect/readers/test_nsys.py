@@ -488,6 +488,15 @@ def test_kernel_names_fall_back_to_what_the_table_has(tell: Callable[..., Told])
         (STRINGS[10], None),
     ]
     assert told.notes["unnamed-kernel"].count == 1
+    nameless = {**KERNEL, "demangledName": 99, "shortName": 99}
+    told = tell(minimal(CUPTI_ACTIVITY_KIND_KERNEL=[nameless, {**KERNEL, "demangledName": 0}]))
+    assert [(row.get("name"), row.get("args")) for row in told["kernel"]] == [
+        (None, None),
+        (None, '{"shortName": "gemm"}'),
+    ]
+    note = told.notes["unnamed-kernel"]
+    assert (note.count, note.example) == (2, "gemm")
+    assert note.meaning.endswith("the short one is in args, where it holds that")
 
 
 def test_the_oldest_schema_is_read(tell: Callable[..., Told]) -> None:
