@@ -79,20 +79,10 @@ class Slices:
         self._rows.add("counter", row | {"value": value, "unit": track.unit})
 
     def stage(self, event: dict[str, Any], time_ns: int, process: int) -> None:
-        """A stage of a GPU's pipeline: a kernel where it names one, else a span on that GPU."""
-        row = {"process": process, "device": event.pop("gpu_id", 0), "start_ns": time_ns}
-        row |= {"end_ns": time_ns + event.pop("duration", 0)}
-        if "kernel" not in event:
-            row |= {"kind": "gpu_stage", "name": event.pop("name", None), "id": event.pop("event_id", None)}
-            self._rows.add("range", row | {"args": as_json(event)})
-            return
-        stream, name = event.pop("stream"), event.pop("kernel")
-        self.devices.setdefault((process, row["device"]), None)
-        self.streamless += stream is None
-        self.unnamed["unnamed-kernel"] += name is None
-        row |= {"stream": stream or 0, "name": name} | event.pop("launch", {})
-        said = {key: value for key, value in event.items() if value is not None}
-        self._rows.add("kernel", row | {"args": as_json(said)})
+        """A stage of a GPU's pipeline: a span on that GPU, since it does not say that it is a kernel."""
+        row = {"process": process, "device": event.pop("gpu_id", 0), "start_ns": time_ns, "kind": "gpu_stage"}
+        row |= {"end_ns": time_ns + event.pop("duration", 0), "name": event.pop("name", None)}
+        self._rows.add("range", row | {"id": event.pop("event_id", None), "args": as_json(event)})
 
     def _call(self, row: dict[str, Any], begin: Begin, args: dict[str, Any], track: Track) -> None:
         self.unnamed["unnamed-call"] += begin.name is None

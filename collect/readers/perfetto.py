@@ -22,7 +22,7 @@ from ..sink import Sink
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 5
+VERSION = 4
 
 NUMBERS = frozenset({3, 8, 10, 13, 41, 42, 58, 79, 87, 98})
 """Fields of a packet that are numbers; all others are messages or bytes."""
@@ -50,8 +50,7 @@ STAGE_NUMBERS = {
     19: "kernel",
     20: "name",
 }
-STAGE_NAME, STAGE_LAUNCH = 17, 21
-SIZES, AXES = {1: "grid", 2: "block"}, {1: "x", 2: "y", 3: "z"}
+STAGE_NAME = 17
 NO_SEQUENCE = 0
 
 
@@ -267,12 +266,6 @@ class _Reading:
                 event[STAGE_NUMBERS[number]] = value
             elif number == STAGE_NAME:
                 name = inner.decode("utf-8", "replace")
-            elif number == STAGE_LAUNCH:
-                event["launch"] = _shape(inner)
-        if "kernel" in event:
-            event["stream"] = event.get("queue", event.get("hw_queue_id"))
-        else:
-            event.pop("launch", None)
         for table, what in ((STAGES, "stage"), (STAGES, "queue"), (KERNELS, "kernel"), (NAMES, "name")):
             if what in event:
                 event[what] = sequence.name(table, event[what])
@@ -283,19 +276,6 @@ class _Reading:
         if uuid not in self._processes:
             self._processes[uuid] = self.tracks.pid(uuid)
         return self._processes[uuid]
-
-
-def _shape(content: bytes) -> dict[str, int]:
-    """The size of a launch: of the grid in blocks, and of a block in threads."""
-    found: dict[str, int] = {}
-    for number, wire, _, sizes in fields(content):
-        check(number, wire, WIRES["KernelLaunch"])
-        if number in SIZES:
-            for axis, wire_of_axis, value, _ in fields(sizes):
-                check(axis, wire_of_axis, WIRES["Size"])
-                if axis in AXES:
-                    found[f"{SIZES[number]}_{AXES[axis]}"] = value
-    return found
 
 
 def _value(value: float, track: Track) -> float:

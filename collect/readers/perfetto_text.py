@@ -22,7 +22,7 @@ from . import perfetto
 
 __all__ = ["VERSION", "read", "recognises"]
 
-VERSION = 5
+VERSION = 4
 
 BLOCK = 1 << 20
 PACKETS, PACKET, KIND = 1, "packet", "TracePacket"
